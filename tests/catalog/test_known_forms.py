@@ -75,6 +75,58 @@ def test_files_that_one_program_wrote_are_decided_once_and_scanned_as_if_each_wa
         del decided[1:]
 
 
+def _write_with_lines(file, number):
+    _write_jpegs(file, number)
+    file["times"], file["note"] = np.arange(9.0), np.zeros((2, 2), np.complex64)
+
+
+@pytest.mark.parametrize("write", [_write_jpegs, _write_pixels, _write_padded, _write_with_lines])
+@pytest.mark.parametrize("name", ["clip_{}", "2026-{}/data", "a{:05}b/x/y", "{0:08x}-5f3a-{0:04x}"])
+def test_files_whose_only_group_has_another_number_in_each_are_decided_once(memory_path, decided, name, write):
+    known = KnownForms()
+    for number in (1234, 5678, 9013):
+        path = memory_path / f"{number}.h5"
+        with h5py.File(path, "w") as file:
+            write(file.create_group(name.format(number)), number)
+        with_others = _scan(path, known)
+        assert len(decided) == 1
+        assert isinstance(with_others, bytes)
+        assert with_others == _scan(path, KnownForms())
+        del decided[1:]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("clip_2/q_2", "clip_3/q_2"),
+        ("frame_0/q", "frame_1/q"),
+        ("train_2/q", "test_2/q"),
+        ("a/q", "b/q"),
+        ("a_7", "a_8"),
+    ],
+    ids=["number_below", "first", "words", "no_number", "dataset"],
+)
+def test_names_that_may_say_more_than_which_file_it_is_are_decided_each(memory_path, decided, names):
+    known = KnownForms()
+    for name in names:
+        path = memory_path / "a.h5"
+        with h5py.File(path, "w") as file:
+            file[name] = np.arange(60.0).reshape(20, 3)
+        del decided[:]
+        assert _scan(path, known) == _scan(path, KnownForms())
+        assert len(decided) == 2
+
+
+def test_a_group_that_a_user_names_is_looked_for_in_each_file(memory_path):
+    known, options = KnownForms(), ScanOptions(frames="clip_22/frames")
+    for number in (22, 33):
+        with h5py.File(memory_path / f"{number}.h5", "w") as file:
+            _write_jpegs(file.create_group(f"clip_{number}"), number)
+    assert scan_file(str(memory_path / "22.h5"), options, known).names
+    with pytest.raises(CatalogError, match="clip_22/frames"):
+        scan_file(str(memory_path / "33.h5"), options, known)
+
+
 def _frames(*data):
     def write(file):
         write_vlen(file, "frames", list(data))
@@ -110,11 +162,12 @@ _ONES = np.ones((8, 3), np.float32)
     ],
     ids=["gif", "depth", "no_pictures", "mixed", "zeros", "flags", "ends", "count"],
 )
-def test_bytes_that_say_something_else_are_seen_in_files_of_the_same_form(memory_path, one, other):
+@pytest.mark.parametrize("groups", [("", ""), ("clip_22", "clip_33")], ids=["root", "groups"])
+def test_bytes_that_say_something_else_are_seen_in_files_of_the_same_form(memory_path, one, other, groups):
     paths = [memory_path / "one.h5", memory_path / "other.h5"]
-    for path, write in zip(paths, (one, other), strict=True):
+    for path, write, group in zip(paths, (one, other), groups, strict=True):
         with h5py.File(path, "w") as file:
-            write(file)
+            write(file.create_group(group) if group else file)
     alone = [_scan(path, KnownForms()) for path in paths]
     for order in ((0, 1, 0, 1), (1, 0, 1, 0)):
         known = KnownForms()

@@ -214,7 +214,10 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions, known: KnownFo
     tree = read_tree(hdf5.id, allow_external=options.allow_external, expect=hdf5.expect, keep=hdf5.keep)
     tree = with_noted_kinds(hdf5, tree)
     chosen = known.choose(
-        hdf5, tree, lambda looked_at: find_in_split(looked_at, tree, options, partial(_find, looked_at, options))
+        hdf5,
+        tree,
+        lambda looked_at: find_in_split(looked_at, tree, options, partial(_find, looked_at, options)),
+        by_name=any((options.split, options.frames, options.declared)),
     )
     found, rows = chosen.found, chosen.rows
     filled = [number for number, episode in enumerate(found.episodes) if episode.frame_count]

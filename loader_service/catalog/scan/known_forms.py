@@ -3,19 +3,22 @@
 A data set is often thousands of files that one program wrote. Their trees are equal but for where the bytes lie, and
 the rules that find videos in a tree, and splits of these, take longer than to read it. What they find is kept together
 with the looks that they took at the file (`HDF5File.ask`): it is true of the next file with such a tree if these have
-the same answers. Who reads more of a file than that, as lists of lengths, decides for that file alone.
+the same answers. Trees are also equal where they differ in the number of the only group (`lone_groups.py`). Who reads
+more of a file than that, as lists of lengths, decides for that file alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from loader_service.catalog.hdf5.plain import HDF5_ERRORS
 from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
 from loader_service.catalog.layouts.layout import FoundVideo
 from loader_service.catalog.layouts.padded import PaddedVideo
+from loader_service.catalog.scan.lone_groups import LoneGroup, Renaming, lone_group
 from loader_service.catalog.splits.choose import Chosen
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 
@@ -40,7 +43,9 @@ class KnownForms:
         self._known: dict[_Form, _Decision] = {}
         self._kept = 0  # datasets of these
 
-    def choose(self, hdf5: HDF5File, tree: Tree, decide: Callable[[HDF5File], Chosen]) -> Chosen:
+    def choose(
+        self, hdf5: HDF5File, tree: Tree, decide: Callable[[HDF5File], Chosen], *, by_name: bool = True
+    ) -> Chosen:
         """Return what `decide` chooses in a file, without asking it where that is known.
 
         Parameters
@@ -49,17 +54,23 @@ class KnownForms:
             The file, and what is in it.
         decide
             Depends on the tree and on what it asks, and reads, of the file that it is given.
+        by_name
+            Whether it depends on names that a user has given.
         """
         if len(tree.datasets) > _MOST_DATASETS:
             return decide(hdf5)
-        form = _form_of(hdf5, tree)
+        lone = None if by_name else lone_group(tree)
+        form = _form_of(hdf5, tree, lone)
         known = self._known.get(form)
+        if known is not None and lone is not None and lone.name != known.group:
+            known = known.in_group(lone.name)
         if known is not None and known.is_true_of(hdf5, tree):
             return _moved(known.chosen, tree.datasets)
         file = _LookedAt(hdf5)
         chosen = decide(cast("HDF5File", file))
         if not file.is_read and _is_movable(chosen, tree.datasets):
-            self._keep(form, _Decision(_moved(chosen, tree.datasets), tuple(file.questions), len(tree.datasets)))
+            same = _moved(chosen, tree.datasets)
+            self._keep(form, _Decision(same, file.questions, len(tree.datasets), lone.name if lone else ""))
         return chosen
 
     def _keep(self, form: _Form, decision: _Decision) -> None:
@@ -103,11 +114,27 @@ class _LookedAt:
 
 @dataclass(frozen=True)
 class _Decision:
-    """What was chosen in a file of so many datasets, and the questions that this depends on."""
+    """What was chosen in a file of so many datasets, the questions that this depends on, and what its group is."""
 
     chosen: Chosen
     questions: Sequence[_Question]
     datasets: int
+    group: str
+
+    def in_group(self, name: str) -> _Decision | None:
+        """Return what is chosen in a file in which the group has another name; None where that would not be all."""
+        return self._renamed(Renaming(self.group, name)) if self._is_known_by_group else None
+
+    @cached_property
+    def _is_known_by_group(self) -> bool:
+        """Whether the group's name stands nowhere but in paths that are renamed with it."""
+        renaming = Renaming(self.group, "")
+        unnamed = self._renamed(renaming)
+        return renaming.is_complete_in(f"{unnamed.chosen} {[each[1:] for each in unnamed.questions]}")
+
+    def _renamed(self, renaming: Renaming) -> _Decision:
+        questions = [_Question(each.function, *map(renaming.of, each[1:])) for each in self.questions]
+        return _Decision(renaming.chosen(self.chosen), questions, self.datasets, renaming.new)
 
     def is_true_of(self, hdf5: HDF5File, tree: Tree) -> bool:
         """Tell whether another file of the same form has the same answers; not so of one that cannot be read."""
@@ -121,12 +148,19 @@ class _Decision:
         return True
 
 
-def _form_of(hdf5: HDF5File, tree: Tree) -> _Form:
+def _form_of(hdf5: HDF5File, tree: Tree, lone: LoneGroup | None) -> _Form:
     """Return all that is known of a file before its bytes are looked at, but for where they lie."""
+    infos = tree.datasets.values()
+    facts = [(*info[:_ADDRESS], info.address is None, *info[_ADDRESS + 1 :]) for info in infos]
+    attributed = list(tree.attributed.items())
+    if lone is not None:
+        renaming = Renaming(lone.name, lone.form)
+        facts = [(renaming.path(info.path), *fact[1:]) for info, fact in zip(infos, facts, strict=True)]
+        attributed = [(renaming.path(path), names) for path, names in attributed]
     return (
         hdf5.direct,
-        tuple([(*info[:_ADDRESS], info.address is None, *info[_ADDRESS + 1 :]) for info in tree.datasets.values()]),
-        tuple(tree.attributed.items()),
+        tuple(facts),
+        tuple(attributed),
         tuple(tree.second_names.items()),
         *(tree.empty_groups, tree.external_links, tree.unwritten, tree.links),
     )
