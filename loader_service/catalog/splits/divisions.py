@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 #: What is left of the name of a list when the split's word is taken out.
 _NUMBERS = re.compile(r"(?:^|_)(?:idx|idxs|ind|inds|index|indexes|indices|row|rows|id|ids|key|keys|list|order)$")
 
+#: Of those, what is left in an attribute that lists rows or videos, and no numbers by which others call them.
+_PLACES = re.compile(r"(?:^|_)(?:idx|idxs|ind|inds|index|indexes|indices|row|rows)$")
 
 _DIGITS = re.compile(r"[0-9]{1,18}")
 
@@ -136,7 +138,8 @@ def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Divisi
         if info.path in masks:
             mask, clear = masks[info.path], ordered or are_counted(names)
         elif info.kind is ElementKind.INTEGER and (inside or not said.rest or _NUMBERS.search(said.rest)):
-            sure = not info.basename.startswith("@") and (inside or bool(said.rest and stands_apart(info.basename)))
+            places = _PLACES if info.basename.startswith("@") else _NUMBERS
+            sure = inside or bool(places.search(said.rest) and stands_apart(info.basename))
             listed = _listed(hdf5, info, count, "rows" if by_rows else "videos", sure)
             if listed is None:
                 continue
@@ -213,7 +216,8 @@ def _listed(hdf5: HDF5File, info: DatasetInfo, count: int, unit: str, sure: bool
             return None
         raise CatalogError(
             f"{info.path!r}, entry {bad[0]}: expected a number of one of {count} {unit}, from 0, found "
-            f"{numbers[bad[0]]}; correct the list, or name the fields with --schema FILE, which serves all {unit}"
+            f"{numbers[bad[0]]}; correct the list, or name the fields with --schema FILE, which serves all {unit}, as "
+            "--split all does"
         )
     mask = np.zeros(count, bool)
     mask[numbers] = True

@@ -291,6 +291,17 @@ def test_attributes_that_list_other_things_are_no_splits(tmp_path):
         assert catalog.video_count == 4
 
 
+@pytest.mark.parametrize("split", [None, "train", "val"])
+def test_an_attribute_that_lists_videos_that_are_not_there_is_refused_with_a_remedy(tmp_path, split):
+    _write_demos(tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5", "a") as root:
+        root.attrs["train_idx"], root.attrs["val_idx"] = [0, 1], [2, 9]
+    with pytest.raises(CatalogError, match=r"'@val_idx', entry 1: expected .* 4 videos, from 0, found 9.*--split all"):
+        catalog_of(tmp_path, split=split)
+    with closing(catalog_of(tmp_path, split="all")) as catalog:
+        assert catalog.video_count == 4
+
+
 @pytest.mark.parametrize("kind", [bool, np.uint8, int])
 def test_a_flag_of_each_video_has_a_line_and_chooses(tmp_path, kind):
     _write_demos(tmp_path / "a.h5")
