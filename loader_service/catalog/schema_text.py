@@ -58,12 +58,14 @@ def schema_toml(catalog: Catalog, lengths: Lengths = "equal") -> str:
 
     `lengths`: what the schema says by which it was found, if one did.
     """
+    made_with = f"# It was made with --split {_toml(catalog.split)}, which a schema does not keep: give both."
     lines = [
         '# What a video is: a group of a file ("groups"), a file ("files"), a table whose rows are frames ("table"),',
         '# a row of a vlen dataset ("vlen"), rows between ends ("spans"), or a row of (videos, frames, …) ("padded").',
         "# In `dataset`, {video} is the group of a video, or its name.",
         "# In `shape`, -1 is any side, 0 one that differs, another number is checked; of lists, [0, 4] says that an",
         "# entry has four numbers.",
+        *([made_with] if catalog.split else []),
         f"videos = {_toml(list(catalog.layouts))}",
         *([f"lengths = {_toml(lengths)}"] if lengths != "equal" else []),
     ]

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
+from loader_service.catalog.schema_text import schema_toml
 from loader_service.errors import CatalogError
 from loader_service.worker.reader import Reader
 from tests.public_layouts.pictures import jpegs, write_vlen
@@ -135,6 +136,17 @@ def test_a_list_of_rows_that_are_not_there_is_refused_with_a_remedy(tmp_path, en
         declared_catalog(tmp_path, 'videos = "table"\n[[field]]\nname = "x"\nkind = "array"\ndataset = "x"\n', path)
     ) as catalog:
         assert catalog.frame_count == _ROWS
+    with closing(catalog_of(tmp_path, path, split="all")) as catalog:
+        assert catalog.frame_count == _ROWS
+
+
+def test_a_schema_says_of_which_split_it_was_made(tmp_path):
+    path = _write_table(tmp_path / "table.h5", {"train_idx": _TRAIN, "test_idx": _TEST})
+    with closing(catalog_of(tmp_path, path, split="test")) as catalog:
+        schema = schema_toml(catalog)
+    assert '# It was made with --split "test", which a schema does not keep: give both.\n' in schema
+    with closing(declared_catalog(tmp_path, schema, path, split="test")) as catalog:
+        assert catalog.frame_count == len(_TEST)
 
 
 def test_pictures_in_rows_and_their_labels_keep_together(tmp_path):
