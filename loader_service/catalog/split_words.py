@@ -27,7 +27,25 @@ WORDS = {
 EITHER = "valid"
 
 #: Words of which two say splits beside each other.
-_OPPOSITES = [{"tr", "te"}, {"seen", "unseen"}, {"labeled", "unlabeled"}, {"labelled", "unlabelled"}]
+_OPPOSITES = [
+    {"tr", "va", "te"},
+    {"seen", "unseen"},
+    {"labeled", "unlabeled"},
+    {"labelled", "unlabelled"},
+    {"iid", "ood"},
+    {"in_domain", "out_of_domain"},
+]
+
+#: Words of which two, or one and nothing, tell subsets of one split apart: ``test_easy`` and ``test_hard``.
+_SUBSETS = [
+    *_OPPOSITES[1:],
+    {"easy", "medium", "hard"},
+    {"clean", "other"},
+    {"id", "ood"},
+    {"public", "private"},
+    {"matched", "mismatched"},
+    {"known", "unknown"},
+]
 
 #: Words that say one beside a name that does, and is alike in all else.
 WORDS_BESIDE = ("calibration", "calib", "ood", "public", "private", *sorted(set[str]().union(*_OPPOSITES)))
@@ -38,7 +56,7 @@ _WORD = "|".join(sorted(WORDS, key=len, reverse=True))
 _JOINED = rf"(?:(?:mini|micro|tiny|sub|minus|plus|and)*(?:{_WORD}))+"  # a split of its own: ``trainval``, ``minival``
 _PART = re.compile(rf"(?:^|(?<=[\W_]))(?:{_JOINED})(?=$|[\W_\d])", re.ASCII | re.IGNORECASE)
 _PART_BESIDE = re.compile(
-    rf"(?:^|(?<=[\W_]))(?:{'|'.join(WORDS_BESIDE)})(?=$|[\W_\d])|(?<=^[xy])(?:tr|te)$", re.ASCII | re.IGNORECASE
+    rf"(?:^|(?<=[\W_]))(?:{'|'.join(WORDS_BESIDE)})(?=$|[\W_\d])|(?<=^[xy])(?:tr|va|te)$", re.ASCII | re.IGNORECASE
 )
 _END_NUMBER = re.compile(r"[\W_]*[0-9]+$")
 _EDGE = re.compile(rf"^(?:{_WORD})|(?:{_WORD})$", re.IGNORECASE)
@@ -89,7 +107,19 @@ def meaning_of(name: str) -> str | None:
 
 def are_opposites(one: str, other: str) -> bool:
     """Tell whether two words that say nothing alone are opposites, as ``seen`` and ``unseen`` are."""
-    return {one, other} in _OPPOSITES
+    return one != other and any({one, other} <= words for words in _OPPOSITES)
+
+
+def subsets_among(rests: Iterable[str]) -> set[str]:
+    """Return what tells subsets of one split apart, of what is left of their names: ``seen`` beside ``unseen``."""
+    bare = {rest.strip("_#") for rest in rests}
+    beside = [bare & {*words, ""} for words in _SUBSETS]
+    return {word for words in beside if len(words) > 1 for word in words if word}
+
+
+def says_split(text: str) -> bool:
+    """Tell whether a text that a file has as a split is the name of one: ``test_seen``, or ``te``, and no sentence."""
+    return " " not in text and (said_by(text) is not None or text.lower() in WORDS_BESIDE)
 
 
 def training_first(by_meaning: Mapping[str, _Of]) -> dict[str, _Of]:

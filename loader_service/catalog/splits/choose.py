@@ -15,7 +15,7 @@ from loader_service.catalog.splits.attribute_lists import with_attribute_lists
 from loader_service.catalog.splits.divisions import division_of
 from loader_service.catalog.splits.found_splits import Division, runs_as_videos
 from loader_service.catalog.splits.lists import lists_called, lists_of_names, named_videos, read_names
-from loader_service.catalog.splits.lone_names import lines_of_lone_names
+from loader_service.catalog.splits.lone_names import lines_of_names
 from loader_service.catalog.splits.refusals import absent, content_of, contents_of, mixed, unlike_lists, unsaid
 from loader_service.catalog.splits.row_ranges import RowRange, read_ranges
 from loader_service.catalog.splits.said_by_files import by_holders
@@ -99,9 +99,10 @@ def find_in_split(hdf5: HDF5File, tree: Tree, options: ScanOptions, find: Finder
     ranges = read_ranges(hdf5, tree)
     if ranges:
         return _of_ranges(tree, ranges, options.split, find)
-    named, with_lists = splits_by_name(tree), with_attribute_lists(hdf5, tree)
+    named = splits_by_name(tree)
     if options.split is None:
-        return _undivided(hdf5, tree, with_lists, named, options, find)
+        return _undivided(hdf5, tree, named, options, find)
+    with_lists = tree if named is not None else with_attribute_lists(hdf5, tree)
     if named is None and not lists_called(with_lists, options.split):
         found = _found_or_none(tree, find)
         division = None if found is None else division_of(hdf5, tree, with_lists, found)
@@ -136,9 +137,7 @@ def _of_division(found: Found, division: Division, name: str) -> Chosen:
     return Chosen(chosen, None, int(not chosen.episodes), tuple(found.episodes), (0,) * len(chosen.episodes), name)
 
 
-def _undivided(
-    hdf5: HDF5File, tree: Tree, with_lists: Tree, named: NamedSplits | None, options: ScanOptions, find: Finder
-) -> Chosen:
+def _undivided(hdf5: HDF5File, tree: Tree, named: NamedSplits | None, options: ScanOptions, find: Finder) -> Chosen:
     declared = options.frames is not None or options.declared is not None
     if named is not None and not declared:
         raise mixed(contents_of(tree, named, find), unsaid(tree, named))
@@ -147,7 +146,8 @@ def _undivided(
         used = dict.fromkeys(named.of(part.path) for each in found.episodes for part in each.parts.values())
         if len([meaning for meaning in used if meaning is not None]) > 1:
             raise mixed(contents_of(tree, named, find))
-    lone = () if named or declared else lines_of_lone_names(tree, found)
+    with_lists = with_attribute_lists(hdf5, tree)
+    lone = () if named or declared else lines_of_names(tree, found)
     for path, line in (*lone, *_lines_of_lists(hdf5, with_lists, found)):
         found.left_out[path] = line
     # What files and videos say of themselves is refused of a schema, too; rows and lists beside its fields have lines.
@@ -228,6 +228,7 @@ def _of_names(tree: Tree, named: NamedSplits, name: str, find: Finder) -> Found:
     if meaning is None or meaning not in named.words:
         raise absent(name, contents_of(tree, named, find))
     found = find(restricted(tree, named, meaning))
+    found.left_out.update(lines_of_names(restricted(tree, named, meaning), found))
     outside = [path for path in tree.datasets if named.of(path) is None]
     for path in outside[:_MOST_LINES]:
         found.left_out.setdefault(path, f"in none of the splits, of which --split {name} takes one, in a file")

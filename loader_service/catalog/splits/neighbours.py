@@ -2,7 +2,7 @@
 
 Names confirm one another that say different splits and are alike in all else, in one parent, or in several at one depth
 that hold the same: ``cats/train`` and ``dogs/val``. A name that says more, as ``test_ood`` does beside ``train``, is a
-split of its own where both hold the same.
+split of its own where both hold the same. So are names of one split by words that tell its subsets apart: ``val_seen``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, depth_of, grouped, join, unnumbered
-from loader_service.catalog.split_words import are_opposites, stands_apart
+from loader_service.catalog.split_words import are_opposites, stands_apart, subsets_among
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -121,15 +121,28 @@ def confirmed_places(sure: Sequence[Neighbour]) -> set[tuple[int, str]]:
 
 
 def of_their_own(sure: Sequence[Neighbour]) -> list[Neighbour]:
-    """Return names that are a split by all that they say: beside the word of another one alone, or groups of others."""
+    """Return names that are a split by all that they say.
+
+    They lie beside the word of another one alone, or are groups beside groups of others, or of a subset of the same.
+    """
     own = []
     for names in grouped(sure, lambda each: each.parent).values():
         candidates = [each for each in names if each.can_be_own]
         groups = [each for each in candidates if each.is_group]
         bare = [each for each in names if each.is_bare]
-        found = {*_that_share(candidates, bare), *_that_share(groups, groups)}
+        found = {*_that_share(candidates, bare), *_that_share(groups, groups), *_subsets(names)}
         own += [each for each in candidates if each in found]
     return own
+
+
+def _subsets(names: Iterable[Neighbour]) -> list[Neighbour]:
+    """Return groups of one split and kind whose other words are opposites, as of ``val_seen`` and ``val_unseen``."""
+    found = []
+    of_content = ((each, content) for each in names if each.is_group for content in each.contents)
+    for alike in grouped(of_content, lambda each: (each[0].said.meaning, each[1])).values():
+        words = subsets_among(each.said.rest for each, _ in alike)
+        found += [each for each, _ in alike if each.said.rest.strip("_#") in words]
+    return found
 
 
 def _differ(names: Iterable[Neighbour]) -> bool:

@@ -129,7 +129,7 @@ def _confirmed(named: Iterable[DatasetInfo], is_data: IsData) -> NamedSplits | N
     beside_own = {each.parent for each in own}
     bare = [each for each in sure if each.is_bare and each.parent in beside_own]
     words = {each.said.meaning: each.said.word for each in reversed([*found, *bare])}
-    words |= {stem_of_split(each.name): without_end_number(each.name) for each in reversed(own)}
+    words |= {stem_of_split(each.name): without_end_number(each.name) for each in own}
     parents = {each.parent for each in (*found, *own)}
     parents |= {place[0] for place, said in beside.items() if len(said) > 1 and said <= words.keys()}
     names = frozenset((each.parent, stem_of_split(each.name)) for each in own)
@@ -137,12 +137,14 @@ def _confirmed(named: Iterable[DatasetInfo], is_data: IsData) -> NamedSplits | N
 
 
 def only_split(tree: Tree, name: str) -> NamedSplits | None:
-    """Return a split that is there without another one, as groups or parts of names; None if it is not."""
+    """Return a split that is there without another one, by parts of names, or as groups of this name; None without."""
     return _surest(tree, partial(_only_split, tree, name))
 
 
 def _only_split(tree: Tree, name: str, is_data: IsData) -> NamedSplits | None:
     meaning = single_meaning(name)
+    if meaning is None and said_by(name):
+        return _groups_called(tree, name, is_data)
     parents = {}
     for info in tree.datasets.values() if meaning else ():
         for parent, each, said, direct in _said_along(info.path) if SPLIT_WORDS.search(info.path) else ():
@@ -153,6 +155,19 @@ def _only_split(tree: Tree, name: str, is_data: IsData) -> NamedSplits | None:
     top = min(map(depth_of, parents))
     highest = [parent for parent in parents if depth_of(parent) == top]
     return NamedSplits(frozenset(highest), {meaning: parents[highest[0]]})
+
+
+def _groups_called(tree: Tree, name: str, is_data: IsData) -> NamedSplits | None:
+    """Return the split that is groups called by all that it says, but for numbers, such as ``test_a``."""
+    stem = stem_of_split(name)
+    own = {
+        (parent, stem)
+        for path, info in tree.datasets.items()
+        if SPLIT_WORDS.search(path)
+        for parent, each, _, direct in _said_along(path)
+        if not direct and stem_of_split(each) == stem and is_data(info, direct)
+    }
+    return NamedSplits(frozenset(parent for parent, _ in own), {stem: name}, frozenset(own)) if own else None
 
 
 def _may_be_lists(tree: Tree, found: NamedSplits) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def test_files_of_several_splits_are_refused_and_one_is_chosen(names):
         ("train.h5",),
         ("train_x.h5", "train_y.h5"),
         ("latest.h5", "greatest.h5"),
-        ("train_a.h5", "val_b.h5", "more.h5"),
+        ("train_a.h5", "val_b.h5", "more.h5", "others.h5"),
         ("clip1.h5", "clip2.h5"),
     ],
 )
@@ -68,3 +69,60 @@ def test_a_catalog_holds_the_files_of_one_split_and_says_which_it_left_out(tmp_p
     with closing(catalog_of(tmp_path, split="all")) as catalog:
         assert catalog.video_count == 3
     assert Path(tmp_path / "val_0.h5").exists()
+
+
+def test_files_that_mostly_say_splits_are_refused_and_what_becomes_of_the_rest_is_said():
+    paths = [f"/data/{name}" for name in ("train_a.h5", "val_b.h5", "more.h5")]
+    with pytest.raises(CatalogError, match=r"'train' \(1 file\), 'val' \(1 file\), beside 1 file of none, which each"):
+        files_of_split(paths, None)
+    chosen = files_of_split(paths, "train")
+    assert chosen.paths == paths[:1]
+    assert "'val' (1 file), 'none of them' (1 file), as --split train" in chosen.left_out
+
+
+def test_few_files_that_say_splits_beside_others_have_a_line_with_each():
+    paths = [f"/data/{name}" for name in ("train_a.h5", "train_b.h5", "val_c.h5", "u.h5", "v.h5", "w.h5")]
+    line = files_of_split(paths, None).left_out
+    assert "'train' has 2 of 6 files, such as 'train_a' and 'val' has 1 of 6 files, such as 'val_c'; give" in line
+
+
+def test_the_line_of_lone_words_counts_the_files_of_each():
+    paths = [f"/data/{name}" for name in ("train/a.h5", "train/b.h5", "x/test/c.h5", "d.h5", "e.h5")]
+    line = files_of_split(paths, None).left_out
+    assert "'train' has 2 of 5 files, such as 'a' and 'test' has 1 of 5 files, such as 'c'; give" in line
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("val_seen.h5", "val_unseen.h5"),
+        ("val_seen/a.h5", "val_unseen/a.h5"),
+        ("test_easy_0.h5", "test_easy_1.h5", "test_hard_0.h5"),
+        ("train.h5", "dev_clean.h5", "dev_other.h5"),
+        ("test.h5", "test_ood.h5"),
+    ],
+)
+def test_subsets_of_one_split_by_names_of_files_are_never_mixed(names):
+    paths = [f"/data/{name}" for name in names]
+    with pytest.raises(CatalogError, match="never mixed") as refused:
+        files_of_split(paths, None)
+    words = re.findall("--split ([a-z_]+)(?= or|,)", str(refused.value).partition("choose one: ")[2])
+    taken = [path for word in words for path in files_of_split(paths, word).paths]
+    assert (sorted(taken), len(words) > 1) == (sorted(paths), True)
+
+
+def test_a_split_of_subsets_is_all_of_them_with_a_line():
+    paths = [f"/data/{name}.h5" for name in ("train", "val_seen", "val_unseen")]
+    chosen = files_of_split(paths, "val")
+    assert chosen.paths == paths[1:]
+    assert "'val_seen' (1 file), 'val_unseen' (1 file); --split val_seen or --split val_unseen" in chosen.left_out
+    clean = [f"/data/{split}_{kind}.h5" for split in ("train", "dev") for kind in ("clean", "other")]
+    assert files_of_split(clean, "train").paths == clean[:2]
+
+
+def test_files_of_other_subsets_of_a_test_have_a_line_and_can_be_chosen():
+    paths = ["/data/test_A.h5", "/data/test_B.h5"]
+    line = files_of_split(paths, None).left_out
+    assert "'test_A' (1 file), 'test_B' (1 file); --split test_A or --split test_B serves one alone" in line
+    assert files_of_split(paths, "test_B").paths == paths[1:]
+    assert not files_of_split(["/data/train_A.h5", "/data/train_B.h5"], None).left_out

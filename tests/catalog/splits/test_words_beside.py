@@ -32,6 +32,12 @@ def _write_videos(directory, *groups: str) -> None:
         ("train", "public_test", "private_test"),
         ("train", "val_seen", "val_unseen"),
         ("train", "test", "test_ood"),
+        ("val_seen", "val_unseen"),
+        ("test_easy", "test_medium", "test_hard"),
+        ("test", "test_ood"),
+        ("train", "train_unlabeled"),
+        ("tr", "va", "te"),
+        ("iid", "ood"),
         ("train", "calibration"),
         ("development", "evaluation"),
         ("tr", "te"),
@@ -86,6 +92,35 @@ def test_words_that_say_no_split_alone_say_none(tmp_path, groups):
     _write_videos(tmp_path, *groups)
     with closing(catalog_of(tmp_path)) as catalog:
         assert catalog.video_count == 4
+        assert not any("split" in line for line in catalog.left_out)
+
+
+@pytest.mark.parametrize("groups", [("test_A", "test_B"), ("trainA", "trainB"), ("train", "train_extra")])
+def test_groups_of_one_split_that_say_more_have_a_line_and_can_be_chosen(tmp_path, groups):
+    _write_videos(tmp_path, *groups)
+    first, second = groups
+    line = f"'{first}' (2 videos), '{second}' (2 videos); --split {first} or --split {second} serves one alone"
+    with closing(catalog_of(tmp_path)) as catalog:
+        assert catalog.video_count == 4
+        assert any(line in each for each in catalog.left_out)
+    with closing(catalog_of(tmp_path, split=second)) as catalog:
+        assert names_of(catalog) == [f"{second}/v0", f"{second}/v1"]
+
+
+@pytest.mark.parametrize("split", ["test", "all"])
+def test_subsets_of_the_split_that_is_asked_for_have_a_line(tmp_path, split):
+    _write_videos(tmp_path, "test_A", "test_B", *(["train_A", "train_B"] if split == "test" else []))
+    with closing(catalog_of(tmp_path, split=split)) as catalog:
+        assert catalog.video_count == 4
+        assert any("'test_A' (2 videos), 'test_B' (2 videos)" in each for each in catalog.left_out) == (split == "test")
+
+
+def test_videos_called_by_what_was_tested_have_no_line(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for name in ("test_tension", "test_torsion", "test_bending"):
+            write_vlen(root, f"{name}/frames", jpegs(len(name), 2))
+    with closing(catalog_of(tmp_path)) as catalog:
+        assert catalog.video_count == 3
         assert not any("split" in line for line in catalog.left_out)
 
 
