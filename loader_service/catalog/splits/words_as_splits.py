@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loader_service.catalog.inner_paths import as_text, basename_of
-from loader_service.catalog.split_words import WORDS, training_first
+from loader_service.catalog.split_words import WORDS, says_split, training_first
 from loader_service.catalog.splits.found_splits import Division
 
 if TYPE_CHECKING:
@@ -38,13 +38,18 @@ def of_whole_numbers(values: npt.NDArray[Any], path: str, *, by_rows: bool) -> D
     if not 1 < len(numbers) <= _MOST_NUMBERED:
         return None
     kept = {str(int(number)): values == number for number in numbers}
-    certain = basename_of(path).removeprefix("@").lower() in _NUMBERED
-    return Division(kept, {word: word for word in kept}, (path,), by_rows, certain)
+    return Division(kept, {word: word for word in kept}, (path,), by_rows, _is_of_splits(path))
+
+
+def _is_of_splits(path: str) -> bool:
+    """Tell whether what says a split of each is called so, and means nothing else."""
+    return basename_of(path).removeprefix("@").lower() in _NUMBERED
 
 
 def of_words(values: Iterable[Any], path: str, *, by_rows: bool, called: bool = False) -> Division | None:
     """Return the splits that texts are; of what is `called` as splits are, words beside known ones are some, too.
 
+    So are two names that say more, such as ``test_seen``, or opposites, in what can be nothing else.
     An empty text is in none.
     """
     texts = [text_of(value) for value in values]
@@ -52,7 +57,8 @@ def of_words(values: Iterable[Any], path: str, *, by_rows: bool, called: bool = 
     if None in meanings:
         strange = {text for text, meaning in zip(texts, meanings, strict=True) if meaning is None}
         known = {meaning for meaning in meanings if meaning is not None}
-        if not called or len(strange) > _MOST_NUMBERED or not ("train" in known or len(known) > 1):
+        named = {text for text in strange if says_split(text)} if _is_of_splits(path) else ()
+        if not called or len(strange) > _MOST_NUMBERED or not ("train" in known or len(known) + len(named) > 1):
             return None
         meanings = [meaning or text for meaning, text in zip(meanings, texts, strict=True)]
     spelled = {meaning: text for meaning, text in zip(meanings, texts, strict=True) if meaning}

@@ -10,6 +10,7 @@ import pytest
 
 from loader_service.advice import volume_advice
 from loader_service.errors import CatalogError
+from tests.public_layouts.pictures import jpegs, write_vlen
 from tests.support.catalogs import catalog_of, names_of
 
 
@@ -47,3 +48,26 @@ def test_runs_of_rows_of_a_split_are_called_no_files(tmp_path):
     with closing(catalog_of(tmp_path, split="train")) as found:
         assert found.frame_counts.tolist() == [2, 2, 2, 2]
         assert "files has" not in (volume_advice(found) or "")
+
+
+@pytest.mark.parametrize("words", [("test_seen", "test_unseen"), ("tr", "te"), ("testA", "testB")])
+@pytest.mark.parametrize("by_rows", [True, False])
+def test_a_split_that_names_subsets_or_opposites_alone_is_never_mixed(tmp_path, words, by_rows):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(4 * (not by_rows)):
+            write_vlen(root, f"v{number}/frames", jpegs(number, 2))
+            root[f"v{number}"].attrs["split"] = words[number % 2]
+        if by_rows:
+            root["x"], root["split"] = np.zeros((4, 3)), np.array([words[0], words[1]] * 2, "S")
+    with pytest.raises(CatalogError, match=rf"never mixed: '{words[0]}' \(2 .*'{words[1]}' \(2"):
+        catalog_of(tmp_path)
+    with closing(catalog_of(tmp_path, split=words[1])) as catalog:
+        assert catalog.frame_count == (2 if by_rows else 4)
+
+
+@pytest.mark.parametrize("words", [("kitchen", "garden"), ("seen once", "unseen yet")])
+def test_other_texts_of_a_split_are_values(tmp_path, words):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["x"], root["subset"] = np.zeros((4, 3)), np.array([words[0], words[1]] * 2, "S")
+    with closing(catalog_of(tmp_path)) as catalog:
+        assert catalog.frame_count == 4
