@@ -114,7 +114,7 @@ def line_of_subset_files(names: Sequence[str]) -> str:
 def _line_of_subsets(contents: dict[str, str]) -> str:
     return (
         f"may be subsets of one split by their names, and are served together: {listed(contents)}; "
-        f"{split_flags(contents)} serves one alone"
+        f"{split_flags(name for name in contents if not single_meaning(name))} serves one alone"
     )
 
 

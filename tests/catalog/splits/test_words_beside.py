@@ -99,7 +99,8 @@ def test_words_that_say_no_split_alone_say_none(tmp_path, groups):
 def test_groups_of_one_split_that_say_more_have_a_line_and_can_be_chosen(tmp_path, groups):
     _write_videos(tmp_path, *groups)
     first, second = groups
-    line = f"'{first}' (2 videos), '{second}' (2 videos); --split {first} or --split {second} serves one alone"
+    flags = f"--split {second}" if first == "train" else f"--split {first} or --split {second}"  # `train` is both
+    line = f"'{first}' (2 videos), '{second}' (2 videos); {flags} serves one alone"
     with closing(catalog_of(tmp_path)) as catalog:
         assert catalog.video_count == 4
         assert any(line in each for each in catalog.left_out)
