@@ -16,6 +16,9 @@ from loader_service.schema import Schema, read_schema, schema_from_json
 #: What may stand for a place of labels: the name of the folder, or group, that holds the video is its label.
 FOLDER, GROUP = "{folder}", "{group}"
 
+#: What may stand there to serve videos without the labels of their files.
+NONE = "{none}"
+
 
 @record(frozen=True)
 class ScanOptions:
@@ -33,7 +36,7 @@ class ScanOptions:
     label: str | None = option(
         None,
         "Where labels are, as a pattern of paths, or '@name' for an attribute; '{folder}' or '{group}': the label is "
-        "the name of the folder, or group, that holds the video.",
+        "the name of the folder, or group, that holds the video; '{none}': videos are served without labels.",
     )
     labels: str | None = option(
         None,
@@ -84,8 +87,10 @@ class ScanOptions:
             self.check_label_free()
         if self.label is not None and "label" in self.named:
             raise ConfigError(f"label={self.label!r} and a schema both say where labels are; leave one out")
-        if self.label is not None and "{" in self.label and self.label not in {FOLDER, GROUP}:
-            raise ConfigError(f"label={self.label!r} is unknown; give '{{folder}}', '{{group}}', a pattern or '@name'")
+        if self.label is not None and "{" in self.label and self.label not in {FOLDER, GROUP, NONE}:
+            raise ConfigError(
+                f"label={self.label!r} is unknown; give '{{folder}}', '{{group}}', '{{none}}', a pattern or '@name'"
+            )
         if self.on_bad_file not in {"raise", "skip"}:
             raise ConfigError(f"on_bad_file={self.on_bad_file!r} is unknown; choose 'raise' or 'skip'")
         if not 0 < self.scan_timeout < math.inf:

@@ -181,7 +181,7 @@ class TableColumns:
         return CatalogError(
             f"--labels {table.path!r}: expected a label for each of {counted(len(videos), 'video')}, found "
             f"{len(videos) - len(missing)}; the first without one is {first}; add a row for it to --labels, which may "
-            f"call it {' or '.join(map(repr, keys))}{like}"
+            f"call it {' or '.join(map(repr, keys))}{like}; or leave --labels out, to serve the videos without it"
         )
 
     def _suspect_header(self, owners: Collection[int]) -> None:

@@ -12,7 +12,7 @@ from loader_service.catalog.labels.csv_columns import TableColumns
 from loader_service.catalog.labels.encode import MIXTURE_REMEDY, MOST_CLASS_BYTES, LabelOrigin, class_bytes, encode
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.record_class import record
-from loader_service.scan_options import FOLDER, GROUP
+from loader_service.scan_options import FOLDER, GROUP, NONE
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -149,8 +149,8 @@ def _from_files(videos: Sequence[Labelled], labelling: Labelling) -> list[LabelF
     if missing:
         raise CatalogError(
             f"expected a label for each of {counted(len(videos), 'video')}, found {len(labels)}; the first "
-            "without one is "
-            f"{missing[0]}; write one there, give all with --labels FILE.csv, or leave that file out"
+            f"without one is {missing[0]}; write one there, give all with --labels FILE.csv, leave that file "
+            f"out, or serve the videos without labels: --label '{NONE}'"
         )
     listed = labelling.lists.get("label")
     origin = LabelOrigin(CatalogError, lambda number: f"video {videos[number].video}", MIXTURE_REMEDY)

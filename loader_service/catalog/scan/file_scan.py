@@ -24,7 +24,7 @@ from loader_service.catalog.scan.content_sample import SampledFrame, places_of, 
 from loader_service.catalog.scan.internal_faults import PROGRAMMING_ERRORS, internal_fault
 from loader_service.catalog.scan.known_forms import KnownForms
 from loader_service.catalog.scan.static_numbers import numbers_of
-from loader_service.catalog.scan.tried_readings import tried
+from loader_service.catalog.scan.tried_readings import asked
 from loader_service.catalog.scan.undeclared import find_undeclared
 from loader_service.catalog.scan.whole_files import labels_of_whole_files
 from loader_service.catalog.splits.choose import Chosen, find_in_split
@@ -32,13 +32,13 @@ from loader_service.catalog.splits.row_ranges import cut
 from loader_service.catalog.videos.aside.noted_kinds import with_noted_kinds
 from loader_service.catalog.videos.aside.set_aside import lines_of_links, without_copies
 from loader_service.catalog.videos.axes.matlab_axes import hint_of_axes, lines_of_axes
-from loader_service.catalog.videos.beside.file_labels import read_labels, to_label
+from loader_service.catalog.videos.beside.file_labels import LABELS_REMEDY, read_labels, to_label
 from loader_service.catalog.videos.declared.declared_videos import declares_label, find_declared
 from loader_service.catalog.videos.field_scan import scan_fields
 from loader_service.catalog.videos.lines.packed_numbers import lines_of_packing
 from loader_service.catalog.videos.readings import TwoReadingsError
 from loader_service.errors import CatalogError, FileInUse
-from loader_service.scan_options import FOLDER, GROUP, ScanOptions
+from loader_service.scan_options import FOLDER, GROUP, NONE, ScanOptions
 from loader_service.stores.faults import StoreFault
 from loader_service.stores.urls import is_url
 
@@ -277,12 +277,12 @@ def _labels(
     if options.labels is None and declared is not None:
         filled = [number for number, episode in enumerate(episodes) if episode.frame_count]
         for number, value in zip(filled, declared.columns["values"], strict=True):
-            labels[number] = to_label(value, f"{declared.source!r} of {episodes[number].name!r}")
+            labels[number] = to_label(value, f"{declared.source!r} of {episodes[number].name!r}", LABELS_REMEDY)
     elif options.labels is None and chosen.found.layout != "table" and not declares_label(options.declared):
-        if options.label not in {FOLDER, GROUP}:
+        if options.label not in {FOLDER, GROUP, NONE}:
             labels = read_labels(hdf5, tree, chosen.all_videos, options.label)
             labels = [labels[number] for number in chosen.origins] if chosen.of else labels
-    elif options.label is not None:
+    elif options.label not in {None, NONE}:
         raise CatalogError(
             f"--label {options.label!r} says where labels of videos are, and the file is a table of rows; leave it "
             "out: a dataset 'label' or 'labels' with an entry for each row is a field of its own"
@@ -314,4 +314,4 @@ def _find(hdf5: HDF5File, options: ScanOptions, tree: Tree) -> Found:
         return find_undeclared(hdf5, tree, options)
     except TwoReadingsError as error:
         error.found += "" if "np.moveaxis" in error.found else hint_of_axes(hdf5, tree)
-        raise CatalogError(error.text(tried(hdf5, tree, error.readings))) from error
+        raise CatalogError(asked(hdf5, tree, error, options)) from error

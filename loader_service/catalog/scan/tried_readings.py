@@ -9,6 +9,7 @@ from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.scan.unknown_files import works
 from loader_service.catalog.videos.declared.declared_videos import declares_label, find_declared
+from loader_service.scan_options import FOLDER, GROUP, NONE
 from loader_service.schema import SchemaField
 
 if TYPE_CHECKING:
@@ -16,8 +17,20 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import Tree
-    from loader_service.catalog.videos.readings import Reading
+    from loader_service.catalog.videos.readings import Reading, TwoReadingsError
+    from loader_service.scan_options import ScanOptions
     from loader_service.schema import Schema
+
+
+def asked(hdf5: HDF5File, tree: Tree, error: TwoReadingsError, options: ScanOptions) -> str:
+    """Return a question with the readings that work; where labels fit none of them, with those that work without."""
+    readings = tried(hdf5, tree, error.readings)
+    if readings:
+        return error.text(readings)
+    unlabelled = [each for each in error.readings if works(hdf5, tree, each.schema, labelled=False)]
+    are_read = options.labels is None and options.label not in {FOLDER, GROUP, NONE}
+    remedy = f"; give --label '{NONE}' with it, as labels of the file fit none of these"
+    return error.text(unlabelled) + remedy * (are_read and bool(unlabelled))
 
 
 def tried(hdf5: HDF5File, tree: Tree, readings: Sequence[Reading]) -> list[Reading]:

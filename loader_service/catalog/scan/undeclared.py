@@ -72,7 +72,7 @@ from loader_service.catalog.videos.lines.unused import unused, unused_attributes
 from loader_service.catalog.videos.numbered import split_by_names
 from loader_service.catalog.videos.padded_videos import cut_padded
 from loader_service.catalog.videos.readings import TwoReadingsError
-from loader_service.scan_options import GROUP, ScanOptions
+from loader_service.scan_options import GROUP, NONE, ScanOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -284,11 +284,11 @@ def _say_attributes(tree: Tree, found: Found, options: ScanOptions) -> None:
 
 
 def _label_attribute(options: ScanOptions) -> str:
-    """Return the name of the attributes that are read as labels, or ""."""
+    """Return the name of the attributes that are read as labels, or "", or `NONE` where nothing is read as one."""
     label = options.label
     if label is None:
         return LABEL_NAMES[0]
-    return label[1:] if label[:1] == "@" else ""
+    return label if label == NONE else label[1:] if label[:1] == "@" else ""
 
 
 def _named_by(tree: Tree, label: str | None) -> set[str]:

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 _WRITTEN_PLAINLY = frozenset({ElementKind.COMPOUND, ElementKind.COMPLEX, ElementKind.REFERENCE})
 
 
-def works(hdf5: HDF5File, tree: Tree, schema: Schema) -> bool:
-    """Tell whether a schema finds fields in a file: none is advised that was not tried."""
+def works(hdf5: HDF5File, tree: Tree, schema: Schema, *, labelled: bool = True) -> bool:
+    """Tell whether a schema finds fields in a file: none is advised that was not tried; `labelled`: with its labels."""
     try:
         found = find_declared(hdf5, tree, schema)
-        if found.layout != "table" and not declares_label(schema):
+        if labelled and found.layout != "table" and not declares_label(schema):
             with suppress(LabelOrderError):  # asked next, with a remedy of its own
                 read_labels(hdf5, tree, found.episodes, None)
         fields = scan_fields(hdf5, found, schema)[0]

@@ -67,7 +67,7 @@ def test_what_is_no_finite_number_is_a_name_where_all_are_listed(tmp_path):
 
 
 def test_an_empty_text_is_no_class(tmp_path):
-    with pytest.raises(CatalogError, match=r"a\.h5': label, attribute 'label' of 'video1': .* an empty text; fill it"):
+    with pytest.raises(CatalogError, match=r"a\.h5': label, attribute 'label' of 'video1': .* an empty text; correct"):
         with_labels(tmp_path, "cat", " ")
 
 
@@ -146,7 +146,7 @@ def test_folders_and_their_list_of_classes_go_together(tmp_path):
 @pytest.mark.parametrize("pattern", ["{Folder}", "{video}", "a/{group}"])
 def test_an_unknown_brace_is_refused(tmp_path, pattern):
     with pytest.raises(
-        ConfigError, match=r"label='.*' is unknown; give '\{folder\}', '\{group\}', a pattern or '@name'"
+        ConfigError, match=r"label='.*' is unknown; give '\{folder\}', '\{group\}', '\{none\}', a pattern or '@name'"
     ):
         catalog_of(tmp_path, label=pattern)
 

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
+from loader_service.catalog.schema_text import schema_toml
 from loader_service.errors import CatalogError
 from tests.support.catalogs import catalog_of
 from tests.support.episodes import write_table
@@ -93,8 +94,33 @@ def test_datasets_of_labels_of_the_wrong_length_or_type_are_refused(tmp_path, va
     write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS)
     with h5py.File(tmp_path / "a.h5", "a") as file:
         file["labels"] = values
-    with pytest.raises(CatalogError, match=message):
+    with pytest.raises(CatalogError, match=message) as caught:
         catalog_of(tmp_path)
+    assert "or --label '{none}' to serve the videos without labels" in str(caught.value)
+    served = catalog_of(tmp_path, label="{none}")
+    assert served.labels is None
+    assert served.video_count == len(VIDEOS)
+    assert any("'labels'" in line for line in served.left_out), served.left_out
+
+
+def test_labels_of_some_videos_are_left_out_where_a_user_says_so(tmp_path):
+    write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS, {"video0": 1, "video2": 2})
+    with pytest.raises(CatalogError, match=r"or serve the videos without labels: --label '\{none\}'"):
+        catalog_of(tmp_path)
+    served = catalog_of(tmp_path, label="{none}")
+    assert served.labels is None
+    assert served.video_count == len(VIDEOS)
+    assert any("'@label'" in line for line in served.left_out), served.left_out
+
+
+def test_a_schema_without_labels_is_served_without_them(tmp_path):
+    write_videos(tmp_path / "a.h5", "group_vlen", VIDEOS)
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file["labels"] = [1, 2]
+    (tmp_path / "schema.toml").write_text(schema_toml(catalog_of(tmp_path, label="{none}")))
+    with pytest.raises(CatalogError, match=r"or --label '\{none\}'"):
+        catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"))
+    assert catalog_of(tmp_path, schema=str(tmp_path / "schema.toml"), label="{none}").labels is None
 
 
 _KINDS = h5py.enum_dtype({"walk": 3, "run": 5, "jump": 9}, "i2")

@@ -42,6 +42,19 @@ def test_two_cameras_of_which_one_lost_a_frame_are_one_video_or_two_as_each_sche
 _READINGS = ((1, 9, 2), (1, 10, 1), (1, 9, 1), (2, 19, 1))
 
 
+def test_schemas_of_two_cameras_work_without_labels_that_fit_neither_reading(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for group in ("a/", "b/"):
+            root[f"{group}left"], root[f"{group}right"] = _film(10), _film(9)
+        root["labels"] = [1, 2, 3]
+    with pytest.raises(CatalogError, match=r"; give --label '\{none\}' with it, as labels of the file fit") as asked:
+        catalog_of(tmp_path)
+    for schema, (count, _, fields) in zip(schemas_in(str(asked.value)), _READINGS, strict=True):
+        catalog = declared_catalog(tmp_path, schema, label="{none}")
+        assert (catalog.video_count, len(catalog.fields), catalog.labels) == (2 * count, fields, None)
+        catalog.close()
+
+
 def test_what_lies_between_the_frames_of_videos_in_a_group_beside_theirs_is_a_field(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as root:
         for number in range(3):

@@ -19,6 +19,7 @@ from loader_service.catalog.patterns import matches
 from loader_service.catalog.videos.beside.entries_by_name import are_counted, rows_of_names, without_order
 from loader_service.catalog.videos.episodes import owner_of
 from loader_service.errors import CatalogError
+from loader_service.scan_options import NONE
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -285,11 +286,12 @@ def _read(file: h5py.File, info: DatasetInfo) -> Any:
     return with_names(node[()], node.dtype)
 
 
-#: What helps where labels are none.
-_REMEDY = "correct them, or give --labels FILE.csv"
+#: What helps where labels are none: by a schema that says where they are, and by their names.
+LABELS_REMEDY = "correct them, or give --labels FILE.csv"
+_REMEDY = f"{LABELS_REMEDY}, or --label '{NONE}' to serve the videos without labels"
 
 
-def to_label(value: Any, where: str) -> Label:
+def to_label(value: Any, where: str, remedy: str = _REMEDY) -> Label:
     """Return a label that h5py has read as a number or text; CatalogError if it is neither, or not finite."""
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0]
@@ -300,15 +302,13 @@ def to_label(value: Any, where: str) -> Label:
     if isinstance(value, str):
         value = value.strip()
         if not value:
-            raise CatalogError(
-                f"label, {where}: expected a number or a text, got an empty text; fill it in, or give --labels FILE.csv"
-            )
+            raise CatalogError(f"label, {where}: expected a number or a text, got an empty text; {remedy}")
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise CatalogError(f"label, {where}: expected a 64-bit number, got {value!r}; {_REMEDY}")
+        raise CatalogError(f"label, {where}: expected a 64-bit number, got {value!r}; {remedy}")
     if isinstance(value, float) and not math.isfinite(value):
-        raise CatalogError(f"label, {where}: expected a finite number, got {value!r}; {_REMEDY}")
+        raise CatalogError(f"label, {where}: expected a finite number, got {value!r}; {remedy}")
     if not isinstance(value, (int, float, str)):
-        raise CatalogError(f"label, {where}: expected one number or text, got {value!r:.80}; {_REMEDY}")
+        raise CatalogError(f"label, {where}: expected one number or text, got {value!r:.80}; {remedy}")
     return value

@@ -19,6 +19,7 @@ from loader_service.catalog.sides import can_differ
 from loader_service.catalog.videos.beside.fields_beside import INDEX_NAMES, MOST_VALUE_BYTES
 from loader_service.catalog.videos.beside.file_labels import is_per_frame, label_bearers
 from loader_service.catalog.videos.episodes import owner_of, pattern_in
+from loader_service.scan_options import NONE
 from loader_service.schema import free_name
 from loader_service.sizes import counted
 
@@ -49,7 +50,7 @@ def unused(
     labels
         Paths of datasets that are read as labels, beside those that are called so.
     attribute
-        Name of the attributes that are read as labels; where a video has one, no dataset is.
+        Name of the attributes that are read as labels; where a video has one, no dataset is. `NONE`: nothing is.
 
     Returns
     -------
@@ -74,7 +75,7 @@ def unused(
             continue
         if read and by_attribute is None:  # once: there may be a label for each of thousands of videos
             by_attribute = any(path is not None for path in label_bearers(tree, found.episodes, attribute))
-        if read and not by_attribute:
+        if read and not by_attribute and attribute != NONE:
             continue
         key = info.path if episode is None else key_in(episode.root, info.path)
         if key in reasons or key in said or (key != info.path and any(each in said for each in _above(key))):
@@ -84,7 +85,8 @@ def unused(
         reason = told.get(info.path) or (_OWN_ENDS if info.basename in INDEX_NAMES else "")
         if read and not reason:
             taken = info.path if episode is None else f"*/{key}"
-            reason = f"the label is an attribute, '@{attribute}'; `--label '{taken}'` takes this one instead,"
+            why = "no labels are read" if attribute == NONE else f"the label is an attribute, '@{attribute}'"
+            reason = f"{why}; `--label '{taken}'` takes this one instead,"
         if not reason:
             expected = _outside(info, found) if episode is None else _inside(info, episode)
             remedy = "" if episode is None or not episode.frame_count else _as_value(tree, found, info, key)
