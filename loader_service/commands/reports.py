@@ -144,7 +144,7 @@ _WAYS = {
 _NOTE = re.compile(
     r"((['\"]).*) \((?:axes|cut off|gaps|no pictures|too large|episodes|names|packed|padded|split|samples|constant|"
     r"zeros|pixels|ring|unfilled|pairs|unwritten|chunks|bytes|between videos|parts|map|numbers|end|empty|files|link|"
-    r"rows|word)\)\2: ",
+    r"rows|word|alone)\)\2: ",
     re.DOTALL,
 )
 

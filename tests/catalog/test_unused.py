@@ -125,7 +125,7 @@ def test_attributes_that_are_no_value_have_a_line_with_what_they_say(file: h5py.
     file["clip0/frames"].attrs["DIMENSION_LABELS"] = ["time"]
     lines = {line.partition(":")[0]: line for line in _lines(file)}
     assert sorted(lines) == ["'@notes'", "'@rig'", "'frames/@fps'"]
-    assert "attribute of '/' that is no value of a video: a JSON text of 21 letters, in a file" in lines["'@rig'"]
+    assert "attribute of '/' that is no value of a video: a JSON text of 21 letters; if it is of all" in lines["'@rig'"]
     assert "expected one text, or numbers of at most 4096 bytes" in lines["'@notes'"]
     assert "29.97" in lines["'frames/@fps'"]
 

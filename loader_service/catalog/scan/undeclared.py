@@ -13,6 +13,7 @@ from loader_service.catalog.layouts.search import ForeignBytesError, are_no_imag
 from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.scan.most_left_out import line_of_most
+from loader_service.catalog.scan.rows_alone import lines_of_rows_alone
 from loader_service.catalog.scan.stills import (
     as_still,
     decide_by_numbers,
@@ -161,6 +162,9 @@ def find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     _say_attributes(tree, found, options)
     found.add_words(lines_of_classes(tree, found))
     most = {} if tree.is_packed else line_of_most(hdf5, tree, found)
+    for key in most:
+        if "`videos = " in most[key]:
+            found.left_out.pop(key.replace("(bytes)", "(alone)"), None)  # its schema is the same, or serves more
     return replace(found, left_out=most | found.left_out | again)
 
 
@@ -274,7 +278,9 @@ def _say(file: UndeclaredFile, options: ScanOptions) -> None:
     if found.layout == "table" and not zeros:
         found.left_out.update(lines_of_rings(found.episodes[0], file.hdf5.entries))
     named, attribute = _named_by(file.tree, options.label), _label_attribute(options)
-    found.left_out.update(unused(file.tree, found, found.left_out, named, attribute))
+    left = unused(file.tree, found, found.left_out, named, attribute)
+    if left:
+        found.left_out.update(left if file.tree.is_packed else left | lines_of_rows_alone(file, found.left_out))
 
 
 def _say_attributes(tree: Tree, found: Found, options: ScanOptions) -> None:

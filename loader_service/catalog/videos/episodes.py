@@ -228,11 +228,12 @@ def find_roots(tree: Tree, parents: Sequence[str], frame_counts: Sequence[int]) 
         own = {*tree.datasets, *tree.attributed}
     else:
         own = {info.path for info in aligned(tree, frame_counts[0], alone=len(parents) == 1)}
-    wider = any(_is_inside(root, path) and not _is_inside(parent, path) for path in own)
+    wider = any(is_inside(root, path) and not is_inside(parent, path) for path in own)
     return roots if wider else list(parents)
 
 
-def _is_inside(group: str, path: str) -> bool:
+def is_inside(group: str, path: str) -> bool:
+    """Tell whether a path lies in a group, at any depth; all do in the root."""
     return not group or f"{path}/".startswith(f"{group}/")
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loader_service.catalog.dtypes import is_text, is_vlen
-from loader_service.catalog.hdf5.attributes import read_attribute
+from loader_service.catalog.hdf5.attributes import open_attribute, read_attribute
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import join, key_in, parent_of, unnumbered, upwards
 from loader_service.catalog.line_folding import counted_keys, folded, folded_keys
 from loader_service.catalog.names import LABEL_NAMES, own_attributes
 from loader_service.catalog.sides import can_differ
-from loader_service.catalog.videos.beside.fields_beside import INDEX_NAMES, MOST_VALUE_BYTES
+from loader_service.catalog.videos.beside.fields_beside import INDEX_NAMES, MOST_VALUE_BYTES, attribute_part
 from loader_service.catalog.videos.beside.file_labels import is_per_frame, label_bearers
 from loader_service.catalog.videos.episodes import owner_of, pattern_in
 from loader_service.scan_options import NONE
@@ -180,9 +180,14 @@ def _as_value(tree: Tree, found: Found, info: DatasetInfo, key: str) -> str:
     if not can_differ("value", info.dtype, [each.shape for each in infos]):
         return _ONE_TEXT if is_text(info.dtype) else ""
     pattern = pattern_in(roots[0], key)
-    name, dataset = (json.dumps(each, ensure_ascii=False) for each in (free_name(key), pattern))
+    return f"; if it is of the whole video, {_as_field(key, pattern)},"
+
+
+def _as_field(path: str, pattern: str) -> str:
+    """Return what to do to have what lies at a path as a value of each video."""
+    name, dataset = (json.dumps(each, ensure_ascii=False) for each in (free_name(path.replace("@", "")), pattern))
     field = f'[[field]] with name = {name}, kind = "value" and dataset = {dataset}'
-    return f"; if it is of the whole video, add a {field} to what `inspect --toml` prints,"
+    return f"add a {field} to what `inspect --toml` prints"
 
 
 def _inside(info: DatasetInfo, episode: Episode) -> str:
@@ -242,11 +247,29 @@ def unused_attributes(tree: Tree, found: Found, label: str = LABEL_NAMES[0]) -> 
             if f"{path}@{name}" not in used and (name != label or path not in bearers):
                 places.setdefault(join(inside, f"@{name}"), (path, name))
     lines = folded_keys(places) if places else {}
-    return {shown: partial(_line, counted_keys(keys), *places[keys[0]]) for shown, keys in lines.items()}
+    return {
+        shown: partial(_line, counted_keys(keys), _field_of(tree, found, keys[0], *places[keys[0]]), *places[keys[0]])
+        for shown, keys in lines.items()
+    }
 
 
-def _line(count: str, path: str, name: str, hdf5: HDF5File) -> str:
-    return f"{count}attribute of {path or '/'!r} that is no value of a video: {_shown(hdf5, path, name)}, in a file"
+def _field_of(tree: Tree, found: Found, key: str, path: str, name: str) -> str:
+    """Return the field of a schema by which an attribute is a value of each video; empty where there is none."""
+    if found.layout == "padded" or not found.filled:
+        return ""
+    if join(path, f"@{name}") == key:  # outside of all videos that are groups
+        own = {video.dataset_path for video in found.episodes}
+        shared = "" if len(own) > 1 and path in own else f"{path}/@{name}"
+        return f"; if it is of all videos, {_as_field(key, shared)}," if shared else ""
+    nodes = (join(video.root or "", parent_of(key)) for video in found.filled)
+    in_all = all(name in tree.attributed.get(node, ()) for node in nodes)
+    return f"; to serve it, {_as_field(key, pattern_in(path, key))}," if in_all else ""
+
+
+def _line(count: str, field: str, path: str, name: str, hdf5: HDF5File) -> str:
+    usable = field and attribute_part(open_attribute(hdf5, path, name), path, name) is not None
+    shown = f"{_shown(hdf5, path, name)}{field if usable else ','}"
+    return f"{count}attribute of {path or '/'!r} that is no value of a video: {shown} in a file"
 
 
 def _shown(hdf5: HDF5File, path: str, name: str) -> str:
