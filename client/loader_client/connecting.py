@@ -15,11 +15,12 @@ from loader_client.connection import Connection
 from loader_client.forks import FORKS
 from loader_client.notebook_bar import scan_bar
 from loader_client.patience import Patience, check_seconds, patience_given
-from loader_client.typed_options import ServiceOptions
+from loader_client.typed_options import ServiceOptions, StreamOptions
 from loader_service.children import STARTING
 from loader_service.daemon.launcher import PrivateService
 from loader_service.errors import ConfigError, LoaderError
 from loader_service.given_paths import is_remote, local_path
+from loader_service.protocol.near_names import tells_near_options
 from loader_service.stores.urls import is_url
 from loader_service.worker_bounds import WorkerBounds, WorkersGiven
 
@@ -38,6 +39,16 @@ _CODE = ("source", "transform")
 FORKS.watch(STARTING)
 
 
+def _elsewhere(name: str) -> str | None:
+    """Return how an option is given that `connect` does not take by its own name, and another call does."""
+    if name in ServiceOptions.__annotations__:
+        return f"it is the service's: where files are named, give service={{{name!r}: …}}"
+    if name in {"batch_size", "clip", "image", "fields", "index", *StreamOptions.__annotations__}:
+        return f"it is of batches: give connect(…).batches({name}=…), or loader_client.dataset({name}=…)"
+    return None
+
+
+@tells_near_options(_elsewhere)
 def connect(
     source: EndpointOrFiles = None,
     *,

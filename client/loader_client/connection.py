@@ -19,7 +19,7 @@ from loader_client.resumption import StartChoice, check_choice
 from loader_client.session_thread import SessionThread
 from loader_client.starts import FROM_THE_BEGINNING, MAX_EPOCH
 from loader_client.stream import Stream
-from loader_client.stream_options import ClipChoice, StreamChoice
+from loader_client.stream_options import ClipChoice, StreamChoice, tells_unknown_options
 from loader_client.typed_options import StreamOptions
 from loader_client.whereabouts import blocked_at, check_reachable, no_answer, seen_at
 from loader_service import endpoint as endpoints
@@ -184,6 +184,7 @@ class Connection:
             _LOG.warning("%s", words)
         return stream
 
+    @tells_unknown_options
     def batches(  # noqa: PLR0913 - as in `dataset`
         self,
         batch_size: int | None,

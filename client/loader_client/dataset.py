@@ -34,7 +34,7 @@ from loader_client.patience import Patience
 from loader_client.rank_state import RankState
 from loader_client.resumption import StartChoice, check_choice
 from loader_client.starts import FROM_THE_BEGINNING
-from loader_client.stream_options import ClipChoice, StreamChoice
+from loader_client.stream_options import ClipChoice, StreamChoice, tells_unknown_options
 from loader_client.tensor_columns import Column
 from loader_client.tensorflow_module import tf
 from loader_client.typed_options import ServiceOptions, StreamOptions
@@ -56,6 +56,7 @@ def _not_converted(function: _Function) -> _Function:
 
 
 @_not_converted
+@tells_unknown_options
 def dataset(  # noqa: PLR0913 - the public call: each is a keyword that users know
     source: ServiceOrFiles = None,
     *,

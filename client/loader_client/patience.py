@@ -7,11 +7,13 @@ from numbers import Real
 from typing import Any, Protocol
 
 from loader_service.errors import ConfigError, ServiceUnavailable
+from loader_service.protocol.near_names import tells_near_names
 
 #: More than sums of times are off by; a deadline that is due must be so however it is computed.
 _ROUNDING_S = 1e-6
 
 
+@tells_near_names
 @dataclass(frozen=True)
 class Patience:
     """How long to wait before giving up, in seconds.

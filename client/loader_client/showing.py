@@ -25,6 +25,7 @@ from loader_service.contact_sheet import (
     strip,
 )
 from loader_service.errors import ConfigError
+from loader_service.protocol.near_names import tells_near_options
 
 #: Samples of a sheet, frames of each, and the longest side of one, in pixels, unless others are asked for.
 SAMPLES, FRAMES, SIDE = 16, 8, 128
@@ -115,6 +116,7 @@ class ContactSheet:
         return f"<div>{head}{''.join(rows)}</div>"
 
 
+@tells_near_options()
 def show(batch_or_dataset: Any, *, samples: int = SAMPLES, frames: int = FRAMES, side: int = SIDE) -> ContactSheet:
     """Return a contact sheet, which notebooks show as pictures.
 

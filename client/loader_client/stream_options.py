@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
 from contextlib import closing
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +27,8 @@ from loader_service.protocol.near_names import nearest
 from loader_service.protocol.spec import Clip, Frame, Image, Spec
 from loader_service.scan_options import ScanOptions
 
+_Call = TypeVar("_Call", bound=Callable[..., Any])
+
 #: What `clip=` may be: None for whole videos, ``"auto"`` for what suits the catalog.
 ClipChoice = Clip | Frame | Literal["auto"] | None
 
@@ -33,12 +38,15 @@ _KEYS_TOGETHER = 1024
 #: What users call the first argument.
 _NAMES_OF_PLACES = ("endpoint", "address", "socket", "files", "path", "paths")
 
+#: What a spec has, and no user gives.
+_SET_BY_OTHERS = ("indexed", "resumed")
+
 #: What users may say beside what has a parameter of its own.
 _OPTIONS = (
     *(
         each.name
         for each in dataclasses.fields(Spec)
-        if each.name not in ("batch_size", "clip", "image", "indexed", "resumed")
+        if each.name not in ("batch_size", "clip", "image", *_SET_BY_OTHERS)
     ),
     *("index", "index_keys", "key_field"),
 )
@@ -145,6 +153,20 @@ class StreamChoice:
         if self._resumption.order is not None:
             self._resumption.check_order(stream.order)
         return start_within((epoch, stream.first_step if step is None else step), stream.steps_per_epoch)
+
+
+def tells_unknown_options(call: _Call) -> _Call:
+    """Have a call refuse an option that no stream has before it asks for those that must be given."""
+    taken = {*inspect.signature(call).parameters, *_OPTIONS, *_SET_BY_OTHERS}
+
+    @functools.wraps(call)
+    def checked(*given: Any, **options: Any) -> Any:
+        for name in options:
+            if name not in taken:
+                raise TypeError(_unknown(name))
+        return call(*given, **options)
+
+    return checked  # type: ignore[return-value] # it takes the same
 
 
 def _known(options: dict[str, Any]) -> dict[str, Any]:

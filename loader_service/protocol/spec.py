@@ -73,6 +73,7 @@ class Clip:
         return (self.frames - 1) * self.stride + 1
 
 
+@tells_near_names
 @dataclass(frozen=True)
 class Frame:
     """Each frame of each video is a sample of its own, and its fields have no time axis.

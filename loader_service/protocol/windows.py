@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from loader_service.errors import ConfigError
+from loader_service.protocol.near_names import tells_near_names
 from loader_service.protocol.numbers import whole_number
 
 Cut = Literal["start", "center", "random"]
@@ -15,6 +16,7 @@ MAX_WINDOW_SIDE = 2**31
 MAX_WINDOW_AXES = 8
 
 
+@tells_near_names
 @dataclass(frozen=True)
 class Window:
     """The part of each entry of an array field, or of a value of many numbers, that goes into a batch.
