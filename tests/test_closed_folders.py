@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import tempfile
 from collections.abc import Iterator
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from loader_service.catalog.closed_folders import line_of_closed
 from loader_service.catalog.paths import expand_patterns
+from loader_service.catalog.scan import catalog_scan
 from loader_service.cli import cli
 from loader_service.conversion.work_folder import WORK_NAME, WorkFolder
 from loader_service.conversion.write_remedies import OutputError, add_who_goes_on
@@ -20,6 +23,7 @@ from loader_service.errors import ConfigError
 from loader_service.pack.packing import PackOptions, pack
 from loader_service.pack.sources.source_kind import Look, PackError
 from loader_service.rewriting import flatten, join  # noqa: F401 - a stranger may not be able to import them
+from loader_service.scan_options import ScanOptions
 from tests.support.users import STRANGER, acting_as, as_root
 
 pytestmark = as_root
@@ -54,6 +58,35 @@ def rooms() -> Iterator[Path]:
 def test_files_that_a_user_may_not_reach_are_not_said_to_be_missing(rooms, name, message):
     with acting_as(STRANGER), pytest.raises(ConfigError, match=message):
         expand_patterns([str(rooms / name)])
+
+
+@pytest.mark.parametrize("pattern", ["*/a.h5", "*/*.h5", "**/*.h5", "clos*/*", "**/closed/a.h5"])
+def test_folders_that_a_pattern_leads_into_and_a_user_may_not_read_are_named(rooms, pattern):
+    place = str(rooms / pattern)
+    assert line_of_closed([place]) == ""
+    os.chmod(rooms / "open" / "a.h5", 0o644)
+    with acting_as(STRANGER):
+        line = line_of_closed([place])
+        if "open" in " ".join(glob.glob(place, recursive=True)):
+            assert f"{rooms}/open/a.h5" in expand_patterns([place])
+        else:
+            with pytest.raises(ConfigError, match=r"can be reached: permission denied in '.*/closed/?'; change its"):
+                expand_patterns([place])
+    assert f"'{rooms}/closed'" in line
+    assert (f"'{rooms}/unlisted'" in line) == (pattern in {"*/*.h5", "**/*.h5"})
+    assert f"'{rooms}/open'" not in line
+
+
+def test_the_catalog_has_a_line_of_closed_folders(rooms, tmp_path, monkeypatch):
+    pattern = f"{rooms}/*/*.h5"
+    with acting_as(STRANGER):
+        line = line_of_closed([pattern])
+    monkeypatch.setattr(catalog_scan, "line_of_closed", lambda _: line)  # a stranger can import nothing more
+    for _ in range(2):  # found, and kept
+        catalog = catalog_scan.scan([pattern], ScanOptions(), cache_dir=tmp_path, processes=0)
+        assert line.startswith("permission denied in 2 folders that the pattern leads into")
+        assert line in catalog.left_out
+        catalog.close()
 
 
 @pytest.mark.parametrize(

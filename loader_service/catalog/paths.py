@@ -8,6 +8,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.attempts import stat_patiently
+from loader_service.catalog.closed_folders import closed_folders
 from loader_service.catalog.natural import natural_key
 from loader_service.errors import ConfigError
 from loader_service.given_paths import local_path
@@ -84,6 +85,9 @@ def _nothing_at(pattern: str) -> str:
     closed = next((each for each in above if _is_closed(each, os.X_OK)), last if _is_closed(last, listed) else None)
     if closed is not None:
         return f"{pattern!r} cannot be reached: permission denied in the folder {closed!r}; change its mode"
+    inner = next(closed_folders(pattern), None)
+    if inner is not None:
+        return f"{pattern!r} matches no file that can be reached: permission denied in {inner!r}; change its mode"
     missing = next((each for each in _folders_of(place) if not os.path.isdir(each)), None)
     seen = "" if missing is None else f"; there is no folder {missing!r}"
     if not glob.has_magic(pattern):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from loader_service.catalog.closed_folders import line_of_closed
 from loader_service.catalog.joining import Joined
 from loader_service.catalog.paths import expand_patterns
 from loader_service.errors import ConfigError
@@ -62,4 +63,7 @@ def _paths(patterns: Sequence[str]) -> list[str]:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what is half written is to be removed
     for pattern in filter(is_url, patterns):
         raise ConfigError(f"{pattern!r} is an address; expected files of this machine: copy it to one, and give that")
-    return expand_patterns(patterns)
+    paths = expand_patterns(patterns)
+    if closed := line_of_closed(patterns):
+        click.echo(closed, err=True)
+    return paths

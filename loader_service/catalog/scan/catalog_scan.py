@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from loader_service.catalog.attempts import stat_patiently
 from loader_service.catalog.cache.column_files import scan_version
 from loader_service.catalog.cache.kept import ScanCache, find_catalog, keep_catalog
+from loader_service.catalog.closed_folders import line_of_closed
 from loader_service.catalog.columns import Catalog, FileStat
 from loader_service.catalog.findings import FileScan, PackedScan, pack
 from loader_service.catalog.joining import how_to_join
@@ -88,7 +89,11 @@ def scan(
     labelling = _labelling(options)
     if labelling.table is not None and not labelling.table.has_label:
         options = replace(options, labels=None)  # those in the files count
-    told = f"{asked} {files_chosen.left_out}"
+    closed = line_of_closed(patterns)
+    if closed:
+        _LOG.warning("%s", closed)
+    lines = tuple(filter(None, (files_chosen.left_out, closed)))
+    told = f"{asked} {' '.join(lines)}"
     statuses = _stat_all(paths)
     key = _cache_key([_Identity(path, statuses[path]) for path in paths], options, labelling, told)
     if (known := find_catalog(cache_dir, key)) is not None:
@@ -107,7 +112,7 @@ def scan(
     is_unasked = options.split is None and not files_chosen.chosen_by_name
     said = check_one_split([(each.path, each.scan) for each in files]) if is_unasked else ""
     header, columns = _assembled(files, skipped, labelling, options, processes)
-    header = replace(header, split=asked or said, left_out=(*header.left_out, *filter(None, [files_chosen.left_out])))
+    header = replace(header, split=asked or said, left_out=(*header.left_out, *lines))
     return keep_catalog(cache_dir, _cache_key(identities, options, labelling, told), header, columns)
 
 
