@@ -100,14 +100,14 @@ class Wait:
         answers = f"the private service (pid {self.process.pid})" if self.process else self.endpoint
         if silent and private:
             words = (
-                f"{answers} lives, but has not answered for {self.silent_s:.0f} s; see whether it is halted or has no "
-                "share of the processors, or raise reconnect_timeout_s"
+                f"{answers} lives, but has not answered for {self.silent_s:.0f} s; see whether it is busy, halted or "
+                "has no share of the processors, or raise reconnect_timeout_s"
             )
         elif silent:
             words = (
-                f"no service has answered at {self.endpoint} for {self.silent_s:.0f} s; start one there with "
-                "`loader-service start FILES…` within reconnect_timeout_s, or raise that: "
-                "patience=Patience(reconnect_timeout_s=…)"
+                f"no service has answered at {self.endpoint} for {self.silent_s:.0f} s; if `loader-service ps` shows "
+                "it, it is busy or halted: see the load of its host, and raise reconnect_timeout_s: "
+                "patience=Patience(reconnect_timeout_s=…); else start one there with `loader-service start FILES…`"
             )
         elif private:
             words = (

@@ -16,6 +16,9 @@ from loader_service.sharing_group import ENVIRONMENT_VARIABLE as GROUP_VARIABLE
 #: Whether permissions are asked for as the kernel looks at them when something is opened.
 _EFFECTIVE = os.access in os.supports_effective_ids
 
+#: What is said of a socket that takes connections.
+_LISTENS = "takes connections: a service there is busy, starts or is halted, or it is another program's"
+
 
 def check_reachable(endpoint: str) -> None:
     """Raise ServiceUnavailable when this user may not go to an endpoint: says whose it is."""
@@ -30,9 +33,15 @@ def check_reachable(endpoint: str) -> None:
 def no_answer(endpoint: str, waited_s: float) -> ServiceUnavailable:
     """Return the error of who has waited in vain, or need not wait."""
     waited = f" (waited {waited_s:g} s)" if waited_s else ""
+    seen = seen_at(endpoint)
+    if seen.endswith(_LISTENS):
+        return ServiceUnavailable(
+            f"no service has answered at {endpoint}{waited}; {seen}; see which with `loader-service ps` and the log of "
+            "the service, and try again, or wait longer: connect(…, timeout_s=…)"
+        )
     return ServiceUnavailable(
         f"no service answers at {endpoint}{waited}; start one with `loader-service start FILES…`, or "
-        f"give the endpoint that its `ready:` line shows; {seen_at(endpoint)}"
+        f"give the endpoint that its `ready:` line shows; {seen}"
     )
 
 
@@ -119,4 +128,4 @@ def _answer_of(path: Path) -> str:
             )
         except OSError as error:
             return f"cannot be connected to: {error.strerror}"
-    return "has somebody behind it who does not answer as a service does: one that is halted, or another program"
+    return _LISTENS

@@ -92,7 +92,7 @@ def restart_service(endpoint: str | None, say: Callable[[str], object], timeout_
         if service is None:
             raise ServiceUnavailable(
                 f"{_name(occupant)} at {place} does not answer, and so cannot be told to start again; it may be "
-                f"starting still; else end it with `loader-service stop {place}`, and start it"
+                f"busy, or starting still; else end it with `loader-service stop {place}`, and start it"
             )
         before = service.instance
         say(service.restart())

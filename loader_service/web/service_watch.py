@@ -65,7 +65,7 @@ class ServiceWatch:
         """How the service is, as JSON."""
         with self._lock:
             if not self._error and time.monotonic() - self._taken_at > _LATE_S:
-                self._error = "The service does not answer."
+                self._error = "The service does not answer: it is busy or halted, or has ended."
                 self._now = self._described()
             return self._now
 

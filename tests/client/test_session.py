@@ -272,7 +272,7 @@ def test_a_request_is_said_again_until_it_is_answered_or_given_up(talk):
     talk.hear(m.Done(1, "fine"), 10.0)
     talk.tick(30.0)
     assert answered.result() == m.Done(1, "fine")
-    with pytest.raises(ServiceUnavailable, match="did not answer within 30 s"):
+    with pytest.raises(ServiceUnavailable, match="not answer within 30 s: it is busy, halted or lost; see `loader"):
         given_up.result()
 
 

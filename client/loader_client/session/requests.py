@@ -61,7 +61,8 @@ class Requests:
             if now >= pending.deadline:
                 del self._open[number]
                 pending.error = ServiceUnavailable(
-                    f"the service at {self._endpoint} did not answer within {ANSWER_S:g} s"
+                    f"the service at {self._endpoint} did not answer within {ANSWER_S:g} s: it is busy, halted or "
+                    "lost; see `loader-service ps` and the load of its host, and try again"
                 )
                 effects.append(Settled(pending))
             elif now >= pending.ask_at:
