@@ -22,7 +22,7 @@ from loader_service.catalog.labels.label_fields import Labelling
 from loader_service.catalog.paths import expand_patterns
 from loader_service.catalog.scan import scan_start
 from loader_service.catalog.scan.assemble import Scanned, assemble
-from loader_service.catalog.scan.internal_faults import told
+from loader_service.catalog.scan.internal_faults import DIGITS_REMEDY, is_of_digits, told
 from loader_service.catalog.scan.scan_pool import Outcome, ScanPool
 from loader_service.catalog.splits.file_names import check_one_split, files_of_split
 from loader_service.catalog.videos.readings import FilesQuestionError
@@ -128,6 +128,11 @@ def _assembled(
         return assemble(files, skipped, labelling, options.named)
     except FilesQuestionError as error:
         raise CatalogError(_tried(error, files, options, processes)) from error
+    except ValueError as error:
+        if not is_of_digits(error):
+            raise
+        place = max(files, key=lambda each: max(map(len, ("", *(at.key for at in each.scan.fields)))))
+        raise CatalogError(f"{place.path!r}: {DIGITS_REMEDY}, or leave the file out") from error
 
 
 def _tried(error: FilesQuestionError, files: Sequence[Scanned], options: ScanOptions, processes: int | None) -> str:

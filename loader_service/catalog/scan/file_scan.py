@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from contextlib import closing
@@ -21,7 +22,7 @@ from loader_service.catalog.hdf5.object_bytes import ObjectBytes
 from loader_service.catalog.hdf5.plain import CHUNK_CACHE_BYTES, HDF5_ERRORS
 from loader_service.catalog.hdf5.read_tree import read_tree
 from loader_service.catalog.scan.content_sample import SampledFrame, places_of, sample_of
-from loader_service.catalog.scan.internal_faults import PROGRAMMING_ERRORS, internal_fault
+from loader_service.catalog.scan.internal_faults import DIGITS_REMEDY, PROGRAMMING_ERRORS, internal_fault, is_of_digits
 from loader_service.catalog.scan.known_forms import KnownForms
 from loader_service.catalog.scan.static_numbers import numbers_of
 from loader_service.catalog.scan.tried_readings import asked
@@ -61,7 +62,9 @@ _PLACEHOLDERS = {
     b"<!doctype html": "a web page; download the file again, by the address of the file itself",
     b"<html": "a web page; download the file again, by the address of the file itself",
 }
-_LONGEST_START = max(map(len, _PLACEHOLDERS))
+
+#: Bytes of a file that is not HDF5 by which it is told what it is.
+_LOOKED_AT = 512
 
 #: How `h5py.File` opens files, which would make one anew for each: 94 µs to open and close a small one, and not 151.
 _ACCESS = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
@@ -147,6 +150,8 @@ def _scan_local(path: str, options: ScanOptions, known: KnownForms) -> FileScan:
 
 
 def _unreadable(path: str, error: Exception, remedy: str) -> CatalogError:
+    if is_of_digits(error):
+        return CatalogError(f"{path!r}: {DIGITS_REMEDY}, or leave the file out")
     return internal_fault(path, error) or CatalogError(f"{path!r}: HDF5 cannot read it: {error}; {remedy}")
 
 
@@ -157,11 +162,25 @@ def _open_hdf5(path: str, status: FileStat) -> h5py.h5f.FileID:
         return _opened(lambda: h5py.h5f.open(os.fsencode(path), h5py.h5f.ACC_RDONLY, fapl=_ACCESS))
     except CatalogError as error:
         with open(path, "rb") as stream:
-            start = stream.read(_LONGEST_START).lower()
+            start = stream.read(_LOOKED_AT)
         for known, words in _PLACEHOLDERS.items():
-            if start.startswith(known):
+            if start.lower().startswith(known):
                 raise CatalogError(f"expected an HDF5 file, got {words}") from error
+        if _is_text(start):
+            raise CatalogError(f"expected an HDF5 file, got a text; {_text_remedy(path)}") from error
         raise
+
+
+def _is_text(start: bytes) -> bool:
+    """Tell whether a file that begins so holds lines of text."""
+    text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(start)  # what is cut off at the end is no error
+    return "\ufffd" not in text and all(each.isprintable() or each in "\t\r\n" for each in text)
+
+
+def _text_remedy(path: str) -> str:
+    if path.lower().endswith((".csv", ".tsv")):
+        return f"where it has the labels of videos, give --labels {path!r} beside the HDF5 files; else leave it out"
+    return "leave it out; `loader-service pack` cannot make HDF5 of it either"
 
 
 def _open_stored(source: ObjectBytes) -> h5py.File:
@@ -191,8 +210,8 @@ def _explain(message: str) -> str:
     """Return what HDF5 means by the error with which it refuses to open a file, and what to do."""
     if "signature not found" in message:
         return (
-            f"expected an HDF5 file, got something else ({message}); leave it out, or make HDF5 of it with "
-            "`loader-service pack`"
+            f"expected an HDF5 file, got something else ({message}); leave it out, or, if it is a picture, film, "
+            "TFRecord file, tar or LeRobot set, make HDF5 of it with `loader-service pack`"
         )
     if "truncated file" in message:
         return f"the file is truncated ({message}); its writer is not finished, or was killed: write it again"

@@ -11,6 +11,11 @@ from loader_service.errors import CatalogError
 #: What only wrong code raises, if it is raised in code of ours: libraries raise these for damaged files, too.
 PROGRAMMING_ERRORS = (TypeError, AttributeError, NameError, AssertionError, LookupError, ZeroDivisionError)
 
+#: What helps where a name has more digits than Python makes a number of.
+DIGITS_REMEDY = (
+    "a name in it has a number of more digits than Python reads (4300); rename it, as h5py's `file.move(old, new)` does"
+)
+
 _LOG = logging.getLogger(__name__)
 
 _OURS = str(Path(__file__).parents[2])
@@ -50,3 +55,8 @@ def told(error: CatalogError) -> CatalogError:
         return error
     _LOG.error("%s", error.trace)
     return CatalogError(str(error))
+
+
+def is_of_digits(error: Exception) -> bool:
+    """Tell whether an error is that of a number of too many digits: a file is not damaged by it."""
+    return isinstance(error, ValueError) and "integer string conversion" in str(error)
