@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -87,6 +88,10 @@ def _option(field: dataclasses.Field[Any], hint: Any) -> Callable[[_Command], _C
     return click.option(flag, field.name, type=kind, default=field.default, help=text, show_default=shown, **alone)
 
 
+#: Options that say which data is served.
+_ONCE = ("--frames", "--label", "--labels", "--schema", "--split")
+
+
 class LoneOptions(click.Command):
     """A command some of whose options may stand alone: click would take the next word, such as a file, for their value.
 
@@ -103,12 +108,23 @@ class LoneOptions(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Give the options that stand alone their values."""
         end = args.index("--") if "--" in args else len(args)
+        self._refuse_twice(args[:end])
         written = []
         for place, word in enumerate(args[:end]):
             value, takes = self._lone.get(word, ("", bool))
             follows = args[place + 1] if place + 1 < end else ""
             written.append(f"{word}={value}" if word in self._lone and not takes(follows) else word)
         return super().parse_args(ctx, written + args[end:])
+
+    @staticmethod
+    def _refuse_twice(words: list[str]) -> None:
+        """Refuse two values of an option that says which data is served: click would take the last, in silence."""
+        for flag in _ONCE:
+            follow = [after for word, after in pairwise(words) if word == flag]
+            values = [*follow, *(word.partition("=")[2] for word in words if word.startswith(f"{flag}="))]
+            if len(set(values)) > 1:
+                shown = " and ".join(map(repr, values))
+                raise click.UsageError(f"{flag} is given {len(values)} times, {shown}; it takes one: leave one out")
 
 
 def _plain_type(hint: Any) -> Any:

@@ -57,7 +57,7 @@ def parse(text: str | None = None) -> Endpoint:
     if not text.startswith(_SCHEME):
         raise ConfigError(
             f"endpoint {text!r} is not of the form ipc:///path/to/socket; the service serves its own host only"
-            + (f"; give ipc://{text}" if os.path.isabs(text) else "")
+            + (f"; give ipc://{os.path.abspath(text)}" if os.path.isabs(text) or os.path.exists(text) else "")
         )
     path = Path(local_path(text.removeprefix(_SCHEME)))
     if not path.is_absolute():

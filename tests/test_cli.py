@@ -105,7 +105,7 @@ def test_version_is_the_packages(in_process):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["strat"], "No such command 'strat'"),
+        (["strat"], "No such command 'strat'. Did you mean 'start'? See `loader-service --help`"),
         (["start"], "no files given; name HDF5 files or a pattern"),
         (["start", "x.h5", "--wrokers", "3"], "No such option '--wrokers'"),
         (["start", "x.h5", "--workers", "0"], "workers='0'; give 1 or more, bounds such as 2..16"),
@@ -141,6 +141,8 @@ def test_version_is_the_packages(in_process):
         (["start", "x.h5", "--transform", "mine/own.py:f"], "such as mine.own:f"),
         (["scale", "0"], "workers='0'; give 1 or more, bounds such as 2..16"),
         (["scale"], "how many? give WORKERS, or --ray N"),
+        (["start", "x.h5", "--split", "train", "--split=val"], "--split is given 2 times, 'train' and 'val'; "),
+        (["inspect", "x.h5", "--split", "a", "--split", "a"], "'x.h5' does not exist"),
         (["inspect"], "Missing argument 'FILES...'"),
         (["inspect", "x.h5", "--json", "--toml"], "--json and --toml are two ways to print the same; leave one out"),
         (

@@ -129,7 +129,10 @@ def _check_file(path: str) -> str:
         remedy = f"it is a link to {os.readlink(path)!r}: mend it" if os.path.islink(path) else "mend its folders"
         raise ConfigError(f"{path!r} cannot be reached: {error.strerror}; {remedy}, or leave it out") from error
     if not stat.S_ISREG(mode):
-        raise ConfigError(f"{path!r} is a device, pipe or socket; give HDF5 files")
+        place = f"; where a service listens there, its endpoint is ipc://{os.path.abspath(path)}"
+        raise ConfigError(
+            f"{path!r} is a device, pipe or socket; give HDF5 files{place if stat.S_ISSOCK(mode) else ''}"
+        )
     if not os.access(path, os.R_OK):
         raise ConfigError(f"{path!r} cannot be read: permission denied; change its mode, or leave it out")
     return path

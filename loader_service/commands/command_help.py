@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from loader_service import endpoint as endpoints
+from loader_service.protocol.near_names import nearest
 from loader_service.protocol.spec import Clip, Image, Spec
 
 #: Variables of the environment, by the groups that commands name.
@@ -142,6 +143,10 @@ def _hint(error: click.UsageError) -> str:
         if name in _OF_STREAMS and context.command.name == "start":
             given = f"loader_client.dataset({_OF_STREAMS[name]})"
             return f"No such option {error.option_name!r}. It is of streams: give it in Python, as {given}"
+    if said.startswith("No such command") and context is not None and isinstance(context.command, click.Group):
+        given, commands = said.split("'")[1], context.command.list_commands(context)
+        if (meant := nearest(given, commands)) is not None:
+            return f"No such command {given!r}. Did you mean {meant!r}? See `{context.command_path} --help`"
     if said.startswith(_WITHOUT_REMEDY) and "Did you mean" not in said:
         return f"{said} See `{context.command_path if context else 'loader-service'} --help`"
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 from contextlib import closing
@@ -186,6 +187,7 @@ def test_relative_patterns_give_absolute_paths(tmp_path, monkeypatch):
         ("{}/no/nothing.h5", "does not exist; check the path; there is no folder '.*/no'$"),
         ("{}/folder", r"is a directory; give '.*/folder/\*\.h5'"),
         ("{}/fold*", "matches only directories"),
+        ("{}/socket", "; where a service listens there, its endpoint is ipc:///.*/socket"),
         ("{}/fifo", "is a device, pipe or socket"),
         ("/dev/null", "is a device, pipe or socket"),
         ("{}/loop", "Too many levels of symbolic links; it is a link to 'loop': mend it, or leave it out"),
@@ -200,6 +202,7 @@ def test_patterns_that_name_no_file_are_refused(tmp_path, pattern, message):
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "dangling").symlink_to("nowhere")
     os.mkfifo(tmp_path / "fifo")
+    os.mknod(tmp_path / "socket", stat.S_IFSOCK | 0o600)
     pattern = pattern.format(tmp_path)
     with pytest.raises(ConfigError, match=message) as caught:
         expand_patterns([pattern])
@@ -309,34 +312,6 @@ def test_what_stands_in_place_of_a_file_is_named_with_its_remedy(tmp_path, conte
     (tmp_path / "a.h5").write_text(content)
     with pytest.raises(CatalogError, match=rf"a\.h5': expected an HDF5 file, got {words}"):
         catalog_of(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("a.csv", b"video,label\nv0,1\n", r"a text; where it has the labels .* give --labels '.*a\.csv' beside"),
-        ("a.txt", ("é" * 600).encode(), "a text; leave it out; `loader-service pack` cannot make HDF5 of it either"),
-        ("a.jpg", frame_jpeg(0, 16, 16), "something else .* if it is a picture, film, TFRecord file, tar or LeRobot"),
-    ],
-)
-def test_what_is_no_hdf5_says_what_it_is_and_what_packs_it(tmp_path, name, content, words):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(CatalogError, match=rf"{name}': expected an HDF5 file, got {words}"):
-        catalog_of(tmp_path, tmp_path / name)
-
-
-@pytest.mark.parametrize("place", ["v0/{}", "{}"], ids=["of a group", "of a file"])
-def test_a_name_of_more_digits_than_python_reads_is_no_damage(tmp_path, place):
-    names = [place.format(f"1{'0' * 4400}{number}") for number in range(3)]
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        for number, name in enumerate(names):
-            file[name] = np.zeros((5 + number, 24, 32, 3), np.uint8) if "/" in name else np.ones((5 + number, 3))
-    with pytest.raises(CatalogError, match=r"a\.h5': a name in it has a number of more digits than Python reads"):
-        catalog_of(tmp_path)
-    with h5py.File(tmp_path / "a.h5", "r+") as file:
-        for number, name in enumerate(names):
-            file.move(name, place.format(number))
-    catalog_of(tmp_path).close()
 
 
 def test_a_format_that_is_newer_than_hdf5_here_is_said_to_be_that(tmp_path):

@@ -237,7 +237,7 @@ def test_a_pattern_says_where_frames_are_and_the_bytes_what_they_are(tmp_path):
 
 def test_a_pattern_that_matches_nothing_says_what_there_is(tmp_path):
     write_videos(tmp_path / "a.h5", "vlen", make_videos([2]))
-    with pytest.raises(CatalogError, match=r"a\.h5.*no dataset matches --frames '\*/rgb'.*'video0' vlen uint8 \(2,\)"):
+    with pytest.raises(CatalogError, match=r"a\.h5.*matches --frames '\*/rgb'.*'video0' vlen uint8 \(2,\).*; correct"):
         catalog_of(tmp_path, frames="*/rgb")
 
 

@@ -253,6 +253,7 @@ def test_without_a_runtime_directory_the_endpoint_is_below_tmp(monkeypatch):
             "/run/x.sock",
             "is not of the form ipc:///path/to/socket; the service serves its own host only; give ipc:///run/x.sock",
         ),
+        (".", "; give ipc:///"),
         ("http://localhost:80", "is not of the form ipc:///path/to/socket; the service serves its own host only"),
         ("ipc://x.sock", "needs an absolute path, as in ipc:///"),
         ("ipc://", "needs an absolute path"),

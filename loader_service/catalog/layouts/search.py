@@ -156,7 +156,10 @@ def _find_named(hdf5: HDF5File, tree: Tree, pattern: str) -> list[FoundVideo]:
         if matches(pattern, info.path) or (info.kind in IMAGE_KINDS and matches(pattern, info.parent))
     )
     if not left:
-        raise CatalogError(f"no dataset matches --frames {pattern!r}; found {tree.describe()}")
+        raise CatalogError(
+            f"no dataset matches --frames {pattern!r}; found {tree.describe()}; correct the pattern, or leave --frames "
+            "out, and see with `loader-service inspect` what is found"
+        )
     found: list[FoundVideo] = []
     strangers: dict[str, ForeignDataset] = {}
     for layout in LAYOUTS:
