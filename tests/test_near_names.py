@@ -27,6 +27,7 @@ from loader_client.stream_options import StreamChoice
         (lambda: loader_client.connect("a.h5", labels="a.csv"), r"'labels' of connect; .* give service={'labels': …}"),
         (lambda: loader_client.connect("a.h5", batch_size=2), r"give connect\(…\)\.batches\(batch_size=…\), or"),
         (lambda: loader_client.dataset("a.h5", shufle=True), "did you mean 'shuffle'"),
+        (lambda: loader_client.dataset("a.h5", 16), "source alone without a name; .* as batch_size=16, .*: got 16"),
         (lambda: loader_client.dataset("a.h5", wrkers=2, batch_size=2), "did you mean 'workers'"),
         (lambda: loader_client.Connection.batches(None, shufle=True), "did you mean 'shuffle'"),
         (lambda: loader_client.show({}, sample=2), "'sample' of show; did you mean 'samples'"),

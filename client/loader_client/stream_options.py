@@ -156,14 +156,21 @@ class StreamChoice:
 
 
 def tells_unknown_options(call: _Call) -> _Call:
-    """Have a call refuse an option that no stream has before it asks for those that must be given."""
-    taken = {*inspect.signature(call).parameters, *_OPTIONS, *_SET_BY_OTHERS}
+    """Have a call refuse an option that no stream has, or one without a name, before it asks for those it needs."""
+    parameters = inspect.signature(call).parameters
+    taken = {*parameters, *_OPTIONS, *_SET_BY_OTHERS}
+    unnamed = [name for name, each in parameters.items() if each.kind is each.POSITIONAL_OR_KEYWORD]
 
     @functools.wraps(call)
     def checked(*given: Any, **options: Any) -> Any:
         for name in options:
             if name not in taken:
                 raise TypeError(_unknown(name))
+        if len(given) > len(unnamed):
+            raise TypeError(
+                f"{call.__name__} takes {unnamed[-1]} alone without a name; give what follows by name, as "
+                f"batch_size=16, clip=Clip(frames=16): got {given[len(unnamed)]!r:.80}"
+            )
         return call(*given, **options)
 
     return checked  # type: ignore[return-value] # it takes the same
