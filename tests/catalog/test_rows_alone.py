@@ -16,6 +16,9 @@ from tests.support.catalogs import catalog_of, declared_catalog
 
 _COUNT = 3000
 
+#: The field that a line shows.
+_FIELD = r'add a \[\[field\]\] with (.*), (kind = "value") and (.*) to what `inspect --toml` prints, in a file'
+
 
 def _write_events(root, number):
     root["ts"] = np.sort(np.random.default_rng(number).random(_COUNT + number))
@@ -38,6 +41,23 @@ def test_events_beside_frames_have_a_line_with_the_schema_that_serves_them(tmp_p
     with closing(declared_catalog(tmp_path, schema)) as served:
         assert served.frame_counts.tolist() == [_COUNT + number for number in range(len(groups))]
         assert {field.name for field in served.fields} == {"events_ts", "events_x", "events_p"}
+
+
+def test_sensors_beside_the_group_of_the_only_video_have_lines_too(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        write_vlen(root, "cam/frames", jpegs(0, 40))
+        root["imu/acc"], root["imu/gyr"], root["audio"] = np.ones((_COUNT, 3)), np.ones((_COUNT, 3)), np.ones(9000)
+        root["calib/K"] = np.eye(3)
+    with closing(catalog_of(tmp_path)) as catalog:
+        lines, schema = _lines(catalog, "alone"), schema_toml(catalog)
+        (field,) = [found.groups() for line in catalog.left_out if (found := re.search(_FIELD, line))]
+    served = []
+    for line in lines:
+        with closing(declared_catalog(tmp_path, *schemas_in(line))) as catalog:
+            served.append((catalog.frame_count, [each.name for each in catalog.fields]))
+    assert served == [(_COUNT, ["imu_acc", "imu_gyr"]), (9000, ["audio"])]
+    with closing(declared_catalog(tmp_path, "\n".join([schema, "[[field]]", *field]))) as catalog:
+        assert catalog.values("calib_K").tolist() == [np.eye(3).tolist()]
 
 
 def test_the_line_of_most_bytes_says_it_alone(tmp_path):
@@ -98,8 +118,7 @@ def test_the_field_that_the_line_of_an_attribute_shows_makes_it_a_value_of_each_
     with h5py.File(tmp_path / "a.h5", "w") as root:
         write(root)
     with closing(catalog_of(tmp_path)) as catalog:
-        shown = r'add a \[\[field\]\] with (.*), (kind = "value") and (.*) to what `inspect --toml` prints, in a file'
-        fields = [found.groups() for line in catalog.left_out if (found := re.search(shown, line))]
+        fields = [found.groups() for line in catalog.left_out if (found := re.search(_FIELD, line))]
         schema = schema_toml(catalog)
     assert len(fields) == len(served)
     schema = "\n".join([schema, *("\n".join(["[[field]]", *each]) for each in fields)])

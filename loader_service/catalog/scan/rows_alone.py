@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
     from loader_service.catalog.scan.undeclared_file import UndeclaredFile
+    from loader_service.schema import VideoLayout
 
 #: Lengths of which a line is given, those of most bytes: each is tried.
 _MOST_LENGTHS = 3
@@ -35,12 +36,12 @@ def lines_of_rows_alone(file: UndeclaredFile, said: Mapping[str, str]) -> dict[s
     Parameters
     ----------
     file
-        With its videos, each a group or the file.
+        With its videos, each a group or the file; of a file with one video alone, all of it is looked at.
     said
         What has a line for another reason, by path or by path within a video.
     """
     found = file.found
-    if found.layout not in {"groups", "files"} or not found.filled or found.filled[0].root is None:
+    if found.layout not in {"groups", "files"} or not found.filled or _root_of(file) is None:
         return {}
     lines = {}
     families = sorted(_by_length(file, said), key=lambda infos: -sum(info.size_bytes for info in infos))
@@ -62,7 +63,7 @@ def lines_of_rows_alone(file: UndeclaredFile, said: Mapping[str, str]) -> dict[s
 def _by_length(file: UndeclaredFile, said: Mapping[str, str]) -> list[list[DatasetInfo]]:
     """Return the arrays of the first video that are in no field and that all videos have, by their length."""
     tree, first = file.tree, file.found.filled[0]
-    root = first.root or ""
+    root = _root_of(file) or ""
     used = paths_of(file.found)
     families: dict[int, list[DatasetInfo]] = {}
     for path, info in tree.datasets.items():
@@ -76,14 +77,21 @@ def _by_length(file: UndeclaredFile, said: Mapping[str, str]) -> list[list[Datas
 
 
 def _is_in_all(file: UndeclaredFile, key: str, info: DatasetInfo) -> bool:
-    others = (file.tree.datasets.get(join(each.root or "", key)) for each in file.found.filled)
+    roots = [_root_of(file)] if len(file.found.episodes) == 1 else [each.root for each in file.found.filled]
+    others = (file.tree.datasets.get(join(root or "", key)) for root in roots)
     return all(
         other is not None and other.dtype == info.dtype and other.shape[1:] == info.shape[1:] and 0 not in other.shape
         for other in others
     )
 
 
+def _root_of(file: UndeclaredFile) -> str | None:
+    """Return the group of the first video; of the only one the root, None where videos are datasets."""
+    return "" if len(file.found.episodes) == 1 else file.found.filled[0].root
+
+
 def _schema_of(file: UndeclaredFile, infos: Sequence[DatasetInfo]) -> Schema:
-    root, layout = file.found.filled[0].root or "", file.found.layout
+    root = _root_of(file) or ""
+    layout: VideoLayout = "groups" if root else "files"
     at = SchemaField.in_group if layout == "groups" else SchemaField.at
     return Schema((layout,), tuple(at(key_in(root, info.path), kind_of_rows(info)) for info in infos))

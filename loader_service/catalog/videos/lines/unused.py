@@ -89,7 +89,10 @@ def unused(
             reason = f"{why}; `--label '{taken}'` takes this one instead,"
         if not reason:
             expected = _outside(info, found) if episode is None else _inside(info, episode)
-            remedy = "" if episode is None or not episode.frame_count else _as_value(tree, found, info, key)
+            if episode is None:
+                remedy = _as_shared(found, info)
+            else:
+                remedy = _as_value(tree, found, info, key) if episode.frame_count else ""
             reason = f"{expected}, found {info.describe()}{remedy}"
         reasons[key] = reason
     return {key: f"{reason} in a file" for key, reason in folded(reasons).items()}
@@ -181,6 +184,15 @@ def _as_value(tree: Tree, found: Found, info: DatasetInfo, key: str) -> str:
         return _ONE_TEXT if is_text(info.dtype) else ""
     pattern = pattern_in(roots[0], key)
     return f"; if it is of the whole video, {_as_field(key, pattern)},"
+
+
+def _as_shared(found: Found, info: DatasetInfo) -> str:
+    """Return, of a small array outside of videos that no number names, the field by which all have it as a value."""
+    small = 0 < info.size_bytes <= MOST_VALUE_BYTES and bool(info.dtype) and not is_vlen(info.dtype)
+    own = info.shape[:1] == (len(found.episodes),) or unnumbered(info.path) != info.path
+    if found.layout not in {"groups", "files"} or not found.filled or not small or own:
+        return ""
+    return f"; if it is of all videos, {_as_field(info.path, info.path)},"
 
 
 def _as_field(path: str, pattern: str) -> str:
