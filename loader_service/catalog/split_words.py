@@ -54,10 +54,21 @@ _Of = TypeVar("_Of")
 
 _WORD = "|".join(sorted(WORDS, key=len, reverse=True))
 _JOINED = rf"(?:(?:mini|micro|tiny|sub|minus|plus|and)*(?:{_WORD}))+"  # a split of its own: ``trainval``, ``minival``
-_PART = re.compile(rf"(?:^|(?<=[\W_]))(?:{_JOINED})(?=$|[\W_\d])", re.ASCII | re.IGNORECASE)
+
+#: Where a word begins, and ends, in ``train_data``; and in names that capitals part, as ``PublicTest``.
+_BEGIN, _END = r"(?:^|(?<=[\W_]))", r"(?=$|[\W_\d])"
+_BEGIN_CAPITAL = rf"(?:{_BEGIN}|(?-i:(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])))"
+_END_CAPITAL = rf"(?:{_END}|(?-i:(?<=[a-z])(?=[A-Z])))"
+
+_PART = re.compile(rf"{_BEGIN}(?:{_JOINED}){_END}", re.ASCII | re.IGNORECASE)
+_PART_CAPITAL = re.compile(rf"{_BEGIN_CAPITAL}(?:{_JOINED}){_END_CAPITAL}", re.ASCII | re.IGNORECASE)
 _PART_BESIDE = re.compile(
-    rf"(?:^|(?<=[\W_]))(?:{'|'.join(WORDS_BESIDE)})(?=$|[\W_\d])|(?<=^[xy])(?:tr|va|te)$", re.ASCII | re.IGNORECASE
+    rf"{_BEGIN_CAPITAL}(?:{'|'.join(WORDS_BESIDE)}){_END_CAPITAL}|(?<=^[xy])(?:tr|va|te)$", re.ASCII | re.IGNORECASE
 )
+
+#: What can be the word of a split in a path.
+SPLIT_WORDS = re.compile(rf"{_WORD}|{_PART_BESIDE.pattern}|[xy](?:tr|va|te)(?:$|/)", re.ASCII | re.IGNORECASE)
+
 _END_NUMBER = re.compile(r"[\W_]*[0-9]+$")
 _EDGE = re.compile(rf"^(?:{_WORD})|(?:{_WORD})$", re.IGNORECASE)
 
@@ -78,7 +89,7 @@ class Said:
 @functools.lru_cache(4096)
 def said_by(name: str) -> Said | None:
     """Return what the name of a group or dataset says of a split; None if nothing."""
-    found = _PART.search(name) or _EDGE.search(name)
+    found = _PART.search(name) or _PART_CAPITAL.search(name) or _EDGE.search(name)
     return None if found is None else _said(name, found)
 
 
@@ -97,6 +108,11 @@ def _said(name: str, found: re.Match[str]) -> Said:
 def stands_apart(name: str) -> bool:
     """Tell whether a name has the word of a split as a part of its own: ``train_id``, and not ``trainId``."""
     return bool(_PART.search(name))
+
+
+def is_part(name: str) -> bool:
+    """Tell whether a name has the word of a split as a part, by capitals too: ``PublicTest``, not ``latest``."""
+    return bool(_PART_CAPITAL.search(name))
 
 
 def meaning_of(name: str) -> str | None:

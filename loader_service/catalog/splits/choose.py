@@ -10,12 +10,12 @@ import numpy as np
 
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, parent_of
-from loader_service.catalog.split_words import WORDS, listed, meaning_among, split_flags
+from loader_service.catalog.split_words import WORDS, listed, meaning_among, says_split, split_flags
 from loader_service.catalog.splits.attribute_lists import with_attribute_lists
 from loader_service.catalog.splits.divisions import division_of
 from loader_service.catalog.splits.found_splits import Division, runs_as_videos
 from loader_service.catalog.splits.lists import lists_called, lists_of_names, named_videos, read_names
-from loader_service.catalog.splits.lone_names import lines_of_names
+from loader_service.catalog.splits.lone_names import line_of_subsets, lines_of_names
 from loader_service.catalog.splits.refusals import absent, content_of, contents_of, mixed, unlike_lists, unsaid
 from loader_service.catalog.splits.row_ranges import RowRange, read_ranges
 from loader_service.catalog.splits.said_by_files import by_holders
@@ -124,13 +124,18 @@ def _found_or_none(tree: Tree, find: Finder) -> Found | None:
 
 def _of_division(found: Found, division: Division, name: str) -> Chosen:
     meaning = division.called(name)
-    kept = None if meaning is None else division.kept.get(meaning)
-    if kept is None or meaning is None:
-        if meaning is None or not _is_whole(division):
-            raise absent(name, division.counted())
-        kept = np.zeros_like(next(iter(division.kept.values())))  # others of the files may be in it
+    taken = [] if meaning is None else division.taken(meaning)
+    if not taken and not (_is_whole(division) and (meaning or says_split(name))):
+        raise absent(name, division.counted())
+    none = np.zeros_like(next(iter(division.kept.values())))  # others of the files may be in it
+    kept = np.any([none, *(division.kept[each] for each in taken)], axis=0)
     for path in division.paths:
         found.left_out[path] = f"says the splits, of which --split {name} takes one, in a file"
+    if len(taken) > 1:
+        counts = division.counted()
+        found.left_out[f"{division.paths[0]} (split)"] = (
+            f"{line_of_subsets({word: counts[word] for word in (division.words[each] for each in taken)})}, in a file"
+        )
     if not division.by_rows:
         return _some(found, kept.tolist(), name)
     chosen = runs_as_videos(found, kept)

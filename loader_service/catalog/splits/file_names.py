@@ -11,6 +11,7 @@ from loader_service.catalog.inner_paths import basename_of, grouped, parent_of
 from loader_service.catalog.joining import how_to_join_lists
 from loader_service.catalog.split_words import (
     WORDS,
+    is_part,
     listed,
     meaning_among,
     meaning_of,
@@ -23,6 +24,7 @@ from loader_service.catalog.split_words import (
 )
 from loader_service.catalog.splits.lone_names import line_of_lone_files, line_of_subset_files
 from loader_service.catalog.splits.neighbours import stem_of_split
+from loader_service.catalog.splits.parts_by_name import line_of_part_files
 from loader_service.catalog.splits.split_names import NamedSplits, splits_by_name
 from loader_service.errors import CatalogError
 from loader_service.record_class import record
@@ -38,6 +40,10 @@ if TYPE_CHECKING:
 _PARTS = re.compile(r"[\W\d_]+")
 
 
+#: What a refusal of files that are all of the split by their names says as well.
+_LEAVE_OUT = "; all files are of --split {} by their names, so leave it out to serve them together"
+
+
 @record(frozen=True)
 class FilesOfSplit:
     """The files that are scanned.
@@ -51,7 +57,7 @@ class FilesOfSplit:
     left_out
         A line for the files of other splits, or for what may be one; empty where there are none.
     otherwise
-        The end of a refusal of these files, which may be lists of the rows of others; or empty.
+        The end of a refusal of these files, which may be lists of the rows of others, or of one split; or empty.
     """
 
     paths: Sequence[str]
@@ -116,15 +122,18 @@ def _splits_of(names: Sequence[str]) -> NamedSplits | None:
 def _of_none(names: Mapping[str, str], split: str | None) -> FilesOfSplit:
     """Return all files, whose names say no split, with a line for some that may; or those called by all of a name."""
     paths, own = list(names), list(names.values())
+    bases = list(map(basename_of, own))
     if split is None:
         by_parts, _ = _said_by_parts(own)
-        return FilesOfSplit(paths, left_out=line_of_lone_files(own, by_parts) or line_of_subset_files(own))
+        line = line_of_lone_files(own, by_parts) or line_of_subset_files(own) or line_of_part_files(bases)
+        return FilesOfSplit(paths, left_out=line)
     if split != "all" and meaning_of(split) and not single_meaning(split):
         called = [path for path in paths if stem_of_split(basename_of(names[path])) == stem_of_split(split)]
         if 0 < len(called) < len(paths):
             others = listed({"other names": counted(len(paths) - len(called), "file")})
             return FilesOfSplit(called, chosen_by_name=True, left_out=_left_out(others, split))
-    return FilesOfSplit(paths)
+    all_say_it = split != "all" and all(is_part(name) and meaning_of(name) == meaning_of(split) for name in bases)
+    return FilesOfSplit(paths, otherwise=_LEAVE_OUT.format(split) if all_say_it else "")
 
 
 def _below(path: str, folder: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loader_service.catalog.inner_paths import join, parent_of
-from loader_service.catalog.split_words import meaning_among
+from loader_service.catalog.split_words import meaning_among, meaning_of
 from loader_service.catalog.videos.episodes import Episode, Found
 from loader_service.errors import CatalogError
 from loader_service.plan.subset import runs_of
@@ -65,6 +65,12 @@ class Division:
         beside = {each: kept for each, kept in self.kept.items() if parent_of(self.words[each]) == parent_of(word)}
         counts = {self.words[each]: int((own & kept).sum()) for each, kept in beside.items() if each != meaning}
         return "".join(f", {count} of them in {word!r} too" for word, count in counts.items() if count)
+
+    def taken(self, meaning: str) -> list[str]:
+        """Return which splits one is: itself, else all subsets of it, as ``test_seen`` and ``test_unseen`` of tests."""
+        if meaning in self.kept:
+            return [meaning]
+        return [each for each in self.kept if "/" not in each and meaning_of(each) == meaning]
 
     def called(self, name: str) -> str | None:
         """Return what a name stands for, as the file spells it or by any word of the split; None for a strange one."""

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.inner_paths import basename_of, parent_of, upwards
 from loader_service.catalog.split_words import (
     EITHER,
+    SPLIT_WORDS,
+    is_part,
     listed,
     lone_word,
     meaning_of,
     said_by,
     single_meaning,
     split_flags,
-    stands_apart,
     without_end_number,
 )
 from loader_service.catalog.splits.neighbours import stem_of_split
-from loader_service.catalog.splits.split_names import SPLIT_WORDS, NamedSplits, only_split
+from loader_service.catalog.splits.parts_by_name import lines_of_parts
+from loader_service.catalog.splits.split_names import NamedSplits, only_split
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -39,8 +41,9 @@ _FEW_LETTERS = 1
 
 def lines_of_names(tree: Tree, found: Found) -> Iterable[tuple[str, str]]:
     """Yield a line for each split that names may say, and for names that say one split and more: ``test_a``."""
+    places = [each.dataset_path if each.root is None else each.root for each in found.filled]
+    yield from lines_of_parts(places, [frozenset(each.parts) for each in found.filled])
     if any(SPLIT_WORDS.search(path) for path in tree.datasets):
-        places = [each.dataset_path if each.root is None else each.root for each in found.filled]
         yield from _lines_of_lone_names(tree, found, places)
         yield from _lines_of_subsets(places)
 
@@ -72,7 +75,7 @@ def _lines_of_subsets(places: Sequence[str]) -> Iterable[tuple[str, str]]:
         counts = {name: sum(groups[each] for each in members) for name, members in told.items()}
         if max(counts.values()) > 1:
             contents = {name: counted(count, "video") for name, count in counts.items()}
-            yield f"{next(iter(told.values()))[0]} (split)", f"{_line_of_subsets(contents)}, in a file"
+            yield f"{next(iter(told.values()))[0]} (split)", f"{line_of_subsets(contents)}, in a file"
 
 
 def line_of_lone_files(names: Sequence[str], said: NamedSplits | None) -> str:
@@ -108,10 +111,11 @@ def line_of_subset_files(names: Sequence[str]) -> str:
     told = next(iter(_subsets_of(names)), {})
     if sum(map(len, told.values())) != len(names) or meaning_of(next(iter(told))) == "train":
         return ""
-    return _line_of_subsets({name: counted(len(files), "file") for name, files in told.items()})
+    return line_of_subsets({name: counted(len(files), "file") for name, files in told.items()})
 
 
-def _line_of_subsets(contents: dict[str, str]) -> str:
+def line_of_subsets(contents: dict[str, str]) -> str:
+    """Return a line for subsets of one split that are served together, given what each holds."""
     return (
         f"may be subsets of one split by their names, and are served together: {listed(contents)}; "
         f"{split_flags(name for name in contents if not single_meaning(name))} serves one alone"
@@ -124,7 +128,7 @@ def _subsets_of(paths: Sequence[str]) -> list[dict[str, list[str]]]:
     for path in paths:
         name = basename_of(path)
         said = said_by(name)
-        if said is not None and (stands_apart(name) or len(said.rest) <= _FEW_LETTERS):
+        if said is not None and (is_part(name) or len(said.rest) <= _FEW_LETTERS):
             found.setdefault((parent_of(path), said.meaning), {}).setdefault(stem_of_split(name), []).append(path)
     return [
         {without_end_number(basename_of(members[0])): members for members in stems.values()}

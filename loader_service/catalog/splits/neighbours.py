@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, depth_of, grouped, join, unnumbered
-from loader_service.catalog.split_words import are_opposites, stands_apart, subsets_among
+from loader_service.catalog.split_words import are_opposites, is_part, subsets_among
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -73,7 +73,7 @@ class Neighbour:
     @property
     def can_be_own(self) -> bool:
         """Whether they can be a split that is called by all of their name."""
-        return not self.is_bare and (stands_apart(self.name) or len(self.said.rest) <= _FEW_LETTERS)
+        return not self.is_bare and (is_part(self.name) or len(self.said.rest) <= _FEW_LETTERS)
 
 
 class NamesBeside:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.hdf5.attributes import read_attribute
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import join, lies_in, upwards
-from loader_service.catalog.split_words import single_meaning
-from loader_service.catalog.splits.words_as_splits import COLUMNS, of_words, text_of
+from loader_service.catalog.split_words import says_split, single_meaning
+from loader_service.catalog.splits.words_as_splits import COLUMNS, is_of_splits, of_words, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +31,7 @@ def by_holders(hdf5: HDF5File, tree: Tree, found: Found) -> Division | None:
     if None in closest:
         return None
     path = said[closest[0] or ""][0]
-    return of_words([said[group or ""][1] for group in closest], path, by_rows=False)
+    return of_words([said[group or ""][1] for group in closest], path, by_rows=False, called=is_of_splits(path))
 
 
 def _said(hdf5: HDF5File, tree: Tree, places: frozenset[str]) -> Iterable[tuple[str, tuple[str, str]]]:
@@ -42,14 +42,19 @@ def _said(hdf5: HDF5File, tree: Tree, places: frozenset[str]) -> Iterable[tuple[
         group = path if path in holders else path.rpartition("/")[0]
         if name is not None and path not in tree.datasets and group in holders:
             word = hdf5.ask(_attribute, path, name)
-            if single_meaning(word):
+            if _is_split(name, word):
                 yield group, (join(path, f"@{name}"), word)
     for info in tree.datasets.values():
         if info.kind is ElementKind.TEXT and info.shape in {(), (1,)} and info.basename.lower() in COLUMNS:
             group = info.parent if info.parent in holders else info.parent.rpartition("/")[0]
             word = hdf5.ask(_text, info.path) if group in holders and not lies_in(info.parent, places) else ""
-            if single_meaning(word):
+            if _is_split(info.path, word):
                 yield group, (info.path, word)
+
+
+def _is_split(path: str, word: str) -> bool:
+    """Tell whether a text is a split: a word of one alone, or ``test_seen`` in what can be nothing else."""
+    return single_meaning(word) is not None or (is_of_splits(path) and says_split(word))
 
 
 def _attribute(hdf5: HDF5File, path: str, name: str) -> str:

@@ -22,6 +22,8 @@ _FLAGS = frozenset({"bool", "uint8", "int8", "int32", "int64"})
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import Tree
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
@@ -92,22 +94,28 @@ def by_values(hdf5: HDF5File, found: Found) -> Division | None:
 
 
 def _by_flags(hdf5: HDF5File, found: Found, keys: Sequence[str]) -> Division | None:
-    """Return the splits that a flag of each video says, as ``is_test`` does; what is not set in one is not said."""
+    """Return the splits that a flag of each video says, as ``is_test`` or ``test``; what is not set in one is none."""
     kept: dict[str, Kept] = {}
     words, paths = {}, []
     filled = found.filled
-    for key in keys if len(filled) > 1 else ():
+    for key in keys:
         said = said_by(basename_of(key))
-        if said is None or said.word.lower() == EITHER or not MASKS.search(said.rest):
+        if said is None or said.word.lower() == EITHER or not (MASKS.search(said.rest) or not said.rest):
             continue
         parts = [episode.parts.get(key) for episode in filled]
         flags = [part for part in parts if part is not None and part.kind == "value" and part.dtype in _FLAGS]
         values = np.asarray(list(read_values(hdf5, flags))) if len(flags) == len(parts) else np.zeros(0)
-        if values.ndim == 1 and len(values) and set(values.tolist()) <= {0, 1}:
+        if values.ndim == 1 and len(values) and _are_flags(values, is_named=bool(said.rest)):
             kept[said.meaning] = np.array(_for_all(found, values.astype(bool).tolist()))
             words[said.meaning] = said.word
             paths.append(key)
     return Division(training_first(kept), words, tuple(paths), by_rows=False) if kept else None
+
+
+def _are_flags(values: NDArray[Any], *, is_named: bool) -> bool:
+    """Tell whether values are flags; numbers that no name says are some, as of ``train``, are 0 and 1, and both."""
+    found = set(values.tolist())
+    return found <= {0, 1} and (is_named or values.dtype.kind == "b" or len(found) > 1)
 
 
 def _values(hdf5: HDF5File, parts: Sequence[VideoField]) -> list[Any]:

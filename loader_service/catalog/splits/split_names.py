@@ -15,10 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind, Tree
-from loader_service.catalog.inner_paths import basename_of, depth_of, join
+from loader_service.catalog.inner_paths import basename_of, depth_of, join, parent_of
 from loader_service.catalog.split_words import (
-    WORDS,
-    WORDS_BESIDE,
+    SPLIT_WORDS,
     Said,
     said_beside,
     said_by,
@@ -32,6 +31,7 @@ from loader_service.catalog.splits.neighbours import (
     of_their_own,
     stem_of_split,
 )
+from loader_service.catalog.splits.parts_by_name import groups_called, is_part_name
 from loader_service.catalog.videos.aside.set_aside import REFERRED
 from loader_service.record_class import record
 
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 
 #: Groups whose lists of texts are lists of names, whatever those are called.
 PARENTS = frozenset({"mask", "masks", "split", "splits", "subset", "subsets", "filter", "filters", "filter_key"})
-
-#: What can be the word of a split in a path.
-SPLIT_WORDS = re.compile(rf"{'|'.join(WORDS)}|(?:^|[xy\W_])(?:{'|'.join(WORDS_BESIDE)})(?:$|[\W_\d])", re.IGNORECASE)
 
 #: What is left of a name that lists entries, when the word is taken out.
 _LISTS = re.compile(r"(?:^|_)(?:is|flag|idx|ind|index|indices|id|mask|key|name|list)(?:e?s)?$")
@@ -64,7 +61,8 @@ class NamedSplits:
     words
         What names say, by what it stands for: training first, tests last.
     own
-        Parents, and names in them without numbers, that are splits by all that they say: ``test_ood``.
+        Parents, and names in them without numbers, that are splits by all that they say: ``test_ood``. A part, such as
+        ``fold_1``, has its number.
     """
 
     parents: frozenset[str]
@@ -83,6 +81,8 @@ class NamedSplits:
         return None
 
     def _said(self, parent: str, name: str) -> str | None:
+        if (parent, name) in self.own:
+            return name.lower()
         if (parent, stem_of_split(name)) in self.own:
             return stem_of_split(name)
         said = said_by(name) or said_beside(name)
@@ -143,6 +143,9 @@ def only_split(tree: Tree, name: str) -> NamedSplits | None:
 
 def _only_split(tree: Tree, name: str, is_data: IsData) -> NamedSplits | None:
     meaning = single_meaning(name)
+    if meaning is None and is_part_name(name):
+        own = frozenset((parent_of(path), basename_of(path)) for path in groups_called(tree.datasets, name))
+        return NamedSplits(frozenset(parent for parent, _ in own), {name.lower(): name}, own) if own else None
     if meaning is None and said_by(name):
         return _groups_called(tree, name, is_data)
     parents = {}

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loader_service.catalog.inner_paths import as_text, basename_of
-from loader_service.catalog.split_words import WORDS, says_split, training_first
+from loader_service.catalog.split_words import WORDS, is_part, meaning_of, says_split, training_first
 from loader_service.catalog.splits.found_splits import Division
 
 if TYPE_CHECKING:
@@ -23,13 +23,17 @@ _MOST_NUMBERED = 4
 
 
 def is_word(value: Any) -> bool:
-    """Tell whether a value is a word of a split."""
-    return text_of(value).lower() in WORDS
+    """Tell whether a value has the word of a split, as a part of its own, and is no sentence."""
+    return _is_named(text_of(value))
+
+
+def _is_named(text: str) -> bool:
+    return text.lower() in WORDS or (says_split(text) and is_part(text))
 
 
 def is_told(said: Division) -> bool:
-    """Tell whether texts that are called by no split's name are splits: those of training, and others."""
-    return "train" in said.kept and len(said.kept) > 1
+    """Tell whether texts that are called by no split's name are splits: those of training, and of another one."""
+    return "train" in said.kept and len({meaning_of(meaning) for meaning in said.kept}) > 1
 
 
 def of_whole_numbers(values: npt.NDArray[Any], path: str, *, by_rows: bool) -> Division | None:
@@ -38,10 +42,10 @@ def of_whole_numbers(values: npt.NDArray[Any], path: str, *, by_rows: bool) -> D
     if not 1 < len(numbers) <= _MOST_NUMBERED:
         return None
     kept = {str(int(number)): values == number for number in numbers}
-    return Division(kept, {word: word for word in kept}, (path,), by_rows, _is_of_splits(path))
+    return Division(kept, {word: word for word in kept}, (path,), by_rows, is_of_splits(path))
 
 
-def _is_of_splits(path: str) -> bool:
+def is_of_splits(path: str) -> bool:
     """Tell whether what says a split of each is called so, and means nothing else."""
     return basename_of(path).removeprefix("@").lower() in _NUMBERED
 
@@ -49,22 +53,29 @@ def _is_of_splits(path: str) -> bool:
 def of_words(values: Iterable[Any], path: str, *, by_rows: bool, called: bool = False) -> Division | None:
     """Return the splits that texts are; of what is `called` as splits are, words beside known ones are some, too.
 
-    So are two names that say more, such as ``test_seen``, or opposites, in what can be nothing else.
-    An empty text is in none.
+    So are names that say more, such as ``test_seen``, or opposites, in what can be nothing else; and few such names as
+    ``PublicTest`` beside words alone in what is called otherwise. An empty text is in none.
     """
     texts = [text_of(value) for value in values]
     meanings = [WORDS.get(text.lower()) for text in texts]
     if None in meanings:
         strange = {text for text, meaning in zip(texts, meanings, strict=True) if meaning is None}
         known = {meaning for meaning in meanings if meaning is not None}
-        named = {text for text in strange if says_split(text)} if _is_of_splits(path) else ()
-        if not called or len(strange) > _MOST_NUMBERED or not ("train" in known or len(known) + len(named) > 1):
+        if len(strange) > _MOST_NUMBERED or not _are_splits(strange, known, path, called=called):
             return None
         meanings = [meaning or text for meaning, text in zip(meanings, texts, strict=True)]
     spelled = {meaning: text for meaning, text in zip(meanings, texts, strict=True) if meaning}
     column = np.array(meanings)
     words = training_first(spelled)
     return Division({meaning: column == meaning for meaning in words}, words, (path,), by_rows)
+
+
+def _are_splits(strange: set[str], known: set[str], path: str, *, called: bool) -> bool:
+    """Tell whether texts that are no words of splits are some, beside the words that are `known`."""
+    if not called:
+        return bool(known) and all(map(_is_named, strange))
+    named = {text for text in strange if says_split(text)} if is_of_splits(path) else set()
+    return "train" in known or len(known) + len(named) > 1 or named == strange
 
 
 def text_of(value: Any) -> str:

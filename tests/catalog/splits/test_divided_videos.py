@@ -303,11 +303,12 @@ def test_an_attribute_that_lists_videos_that_are_not_there_is_refused_with_a_rem
 
 
 @pytest.mark.parametrize("kind", [bool, np.uint8, int])
-def test_a_flag_of_each_video_has_a_line_and_chooses(tmp_path, kind):
+@pytest.mark.parametrize("name", ["is_test", "test"])
+def test_a_flag_of_each_video_has_a_line_and_chooses(tmp_path, name, kind):
     _write_demos(tmp_path / "a.h5")
     with h5py.File(tmp_path / "a.h5", "a") as root:
         for number in range(4):
-            root[f"data/demo_{number}"].attrs["is_test"] = kind(number == 3)
+            root[f"data/demo_{number}"].attrs[name] = kind(number == 3)
     with closing(catalog_of(tmp_path)) as catalog:
         assert any("takes 1 video, which `--split test` serves alone" in line for line in catalog.left_out)
     with closing(catalog_of(tmp_path, split="test")) as catalog:

@@ -126,3 +126,17 @@ def test_files_of_other_subsets_of_a_test_have_a_line_and_can_be_chosen():
     assert "'test_A' (1 file), 'test_B' (1 file); --split test_A or --split test_B serves one alone" in line
     assert files_of_split(paths, "test_B").paths == paths[1:]
     assert not files_of_split(["/data/train_A.h5", "/data/train_B.h5"], None).left_out
+
+
+@pytest.mark.parametrize("names", [("test_A", "test_B"), ("testA", "testB"), ("test_1", "test_2"), ("test",)])
+def test_a_split_that_all_files_are_in_by_their_names_is_refused_with_a_remedy(tmp_path, names):
+    for name in names:
+        with h5py.File(tmp_path / f"{name}.h5", "w") as root:
+            write_vlen(root, "video", jpegs(1, 3))
+    with pytest.raises(CatalogError, match="all files are of --split test by their names, so leave it out"):
+        catalog_of(tmp_path, split="test")
+    with pytest.raises(CatalogError) as refused:
+        catalog_of(tmp_path, split="val")
+    assert "all files are" not in str(refused.value)
+    with closing(catalog_of(tmp_path)) as catalog:
+        assert catalog.video_count == len(names)

@@ -71,3 +71,57 @@ def test_other_texts_of_a_split_are_values(tmp_path, words):
         root["x"], root["subset"] = np.zeros((4, 3)), np.array([words[0], words[1]] * 2, "S")
     with closing(catalog_of(tmp_path)) as catalog:
         assert catalog.frame_count == 4
+
+
+def _say_by_attribute(root, word):
+    root.attrs["split"] = word
+
+
+def _say_by_dataset(root, word):
+    root["split"] = word
+
+
+def _say_by_videos(root, word):
+    for video in range(2):
+        root[f"v{video}"].attrs["split"] = word
+
+
+@pytest.mark.parametrize("say", [_say_by_attribute, _say_by_dataset, _say_by_videos])
+@pytest.mark.parametrize("words", [("test_seen", "test_unseen"), ("train", "test_seen"), ("tr", "te")])
+def test_files_that_are_a_subset_or_opposite_each_are_never_mixed(tmp_path, words, say):
+    for number, word in enumerate(words):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as root:
+            for video in range(2):
+                write_vlen(root, f"v{video}/frames", jpegs(video, 2 + number))
+            say(root, word)
+    with pytest.raises(CatalogError, match=rf"never mixed: '{words[0]}' \(1 file\), '{words[1]}' \(1 file\)"):
+        catalog_of(tmp_path)
+    for number, word in enumerate(words):
+        with closing(catalog_of(tmp_path, split=word)) as catalog:
+            assert (catalog.video_count, catalog.frame_count) == (2, 2 * (2 + number))
+    with closing(catalog_of(tmp_path, tmp_path / "1.h5")) as catalog:
+        assert catalog.split == words[1]
+
+
+@pytest.mark.parametrize("key", ["train", "is_train"])
+def test_files_of_one_video_that_a_flag_parts_have_a_line_and_are_chosen(tmp_path, key):
+    for number in range(3):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as root:
+            write_vlen(root, "v/frames", jpegs(number, 2))
+            root["v"].attrs[key] = number == 0
+    with closing(catalog_of(tmp_path)) as catalog:
+        assert catalog.video_count == 3
+        assert any("nothing is of the split 'train'" in line for line in catalog.left_out)
+    with closing(catalog_of(tmp_path, split="train")) as catalog:
+        assert names_of(catalog) == ["0"]
+
+
+@pytest.mark.parametrize(("key", "value"), [("train", 1), ("test", 3), ("val", 0.5), ("valid", True)])
+def test_a_value_that_all_videos_have_is_no_flag(tmp_path, key, value):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(3):
+            write_vlen(root, f"v{number}/frames", jpegs(number, 2))
+            root[f"v{number}"].attrs[key] = value
+    with closing(catalog_of(tmp_path)) as catalog:
+        assert (catalog.video_count, catalog.split) == (3, "")
+        assert not any("(split)" in line for line in catalog.left_out)
