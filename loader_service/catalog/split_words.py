@@ -140,7 +140,8 @@ def says_split(text: str) -> bool:
 
 def training_first(by_meaning: Mapping[str, _Of]) -> dict[str, _Of]:
     """Return what is said of splits, training first and tests last; what no single word says comes behind."""
-    return {meaning: by_meaning[meaning] for meaning in (*WORDS.values(), *by_meaning) if meaning in by_meaning}
+    order = (*WORDS.values(), "tr", "va", "te", *by_meaning)
+    return {meaning: by_meaning[meaning] for meaning in order if meaning in by_meaning}
 
 
 def meaning_among(words: Mapping[str, str], name: str) -> str | None:

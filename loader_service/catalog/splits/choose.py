@@ -15,6 +15,7 @@ from loader_service.catalog.splits.attribute_lists import with_attribute_lists
 from loader_service.catalog.splits.divisions import division_of
 from loader_service.catalog.splits.found_splits import Division, runs_as_videos
 from loader_service.catalog.splits.lists import lists_called, lists_of_names, named_videos, read_names
+from loader_service.catalog.splits.lists_of_rows import lists_of_two_axes
 from loader_service.catalog.splits.lone_names import line_of_subsets, lines_of_names
 from loader_service.catalog.splits.refusals import absent, content_of, contents_of, mixed, unlike_lists, unsaid
 from loader_service.catalog.splits.row_ranges import RowRange, read_ranges
@@ -26,7 +27,7 @@ from loader_service.record_class import record
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -94,6 +95,24 @@ def find_in_split(hdf5: HDF5File, tree: Tree, options: ScanOptions, find: Finder
     CatalogError
         When the file has disjoint splits and none is named, or not the one that is; when `find` finds nothing.
     """
+    lists = {} if _is_declared(options) else lists_of_two_axes(tree)
+    if not lists:
+        return _find_in_split(hdf5, tree, options, find)
+    chosen = _find_in_split(hdf5, tree, options, lambda part: find(_without(part, lists)))
+    for path in lists:
+        chosen.found.left_out.setdefault(path, "is called as a list of a split is, and is no field, in a file")
+    return chosen
+
+
+def _is_declared(options: ScanOptions) -> bool:
+    return options.frames is not None or options.declared is not None
+
+
+def _without(tree: Tree, paths: Container[str]) -> Tree:
+    return replace(tree, datasets={path: info for path, info in tree.datasets.items() if path not in paths})
+
+
+def _find_in_split(hdf5: HDF5File, tree: Tree, options: ScanOptions, find: Finder) -> Chosen:
     if options.split == ALL:
         return Chosen(find(tree))
     ranges = read_ranges(hdf5, tree)
@@ -131,6 +150,7 @@ def _of_division(found: Found, division: Division, name: str) -> Chosen:
     kept = np.any([none, *(division.kept[each] for each in taken)], axis=0)
     for path in division.paths:
         found.left_out[path] = f"says the splits, of which --split {name} takes one, in a file"
+    found.left_out.update(_lines_of_numbers(division))
     if len(taken) > 1:
         counts = division.counted()
         found.left_out[f"{division.paths[0]} (split)"] = (
@@ -142,8 +162,12 @@ def _of_division(found: Found, division: Division, name: str) -> Chosen:
     return Chosen(chosen, None, int(not chosen.episodes), tuple(found.episodes), (0,) * len(chosen.episodes), name)
 
 
+def _lines_of_numbers(division: Division) -> dict[str, str]:
+    return {f"{division.paths[0]} (numbers)": f"{division.note}, in a file"} if division.note else {}
+
+
 def _undivided(hdf5: HDF5File, tree: Tree, named: NamedSplits | None, options: ScanOptions, find: Finder) -> Chosen:
-    declared = options.frames is not None or options.declared is not None
+    declared = _is_declared(options)
     if named is not None and not declared:
         raise mixed(contents_of(tree, named, find), unsaid(tree, named))
     found = find(tree)
@@ -162,10 +186,11 @@ def _undivided(hdf5: HDF5File, tree: Tree, named: NamedSplits | None, options: S
     )
     if division is None:
         return Chosen(found)
+    found.left_out.update(_lines_of_numbers(division))
     is_binding = own is not None or not declared
     if division.disjoint and division.is_certain:
         if is_binding:
-            raise mixed(division.counted())
+            raise mixed(division.counted(), note=division.note)
         choices = " and ".join(f"`{split_flags([word])}` serves {each}" for word, each in division.counted().items())
         found.left_out[f"{division.paths[0] if division.paths else '…'} (split)"] = (
             f"says splits, which a schema or pattern serves together; {choices} alone, in a file"

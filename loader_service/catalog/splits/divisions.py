@@ -6,8 +6,6 @@ for each, or an attribute or value of each video. Knows no addresses.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +14,11 @@ import numpy as np
 from loader_service.catalog.hdf5.enum_names import enum_names, names_in_attributes
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import upwards
-from loader_service.catalog.split_words import WORDS, said_by, stands_apart, training_first
-from loader_service.catalog.splits.attribute_lists import read_list
+from loader_service.catalog.split_words import WORDS, said_by, training_first
 from loader_service.catalog.splits.found_splits import Division, Kept
+from loader_service.catalog.splits.lists_of_rows import by_lists, lie_in_order
 from loader_service.catalog.splits.said_by_files import by_holders
 from loader_service.catalog.splits.said_by_videos import by_attributes, by_values
-from loader_service.catalog.splits.split_masks import is_inside, split_masks
 from loader_service.catalog.splits.words_as_splits import COLUMNS, is_told, is_word, of_whole_numbers, of_words
 from loader_service.catalog.videos.beside.entries_by_name import are_counted, rows_of_names, without_order
 from loader_service.errors import CatalogError
@@ -32,15 +29,6 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Found
-
-
-#: What is left of the name of a list when the split's word is taken out.
-_NUMBERS = re.compile(r"(?:^|_)(?:idx|idxs|ind|inds|index|indexes|indices|row|rows|id|ids|key|keys|list|order)$")
-
-#: Of those, what is left in an attribute that lists rows or videos, and no numbers by which others call them.
-_PLACES = re.compile(r"(?:^|_)(?:idx|idxs|ind|inds|index|indexes|indices|row|rows)$")
-
-_DIGITS = re.compile(r"[0-9]{1,18}")
 
 
 def division_of(hdf5: HDF5File, tree: Tree, with_lists: Tree, found: Found) -> Division | None:
@@ -57,11 +45,9 @@ def division_of(hdf5: HDF5File, tree: Tree, with_lists: Tree, found: Found) -> D
         return None
     said = by_values(hdf5, found) or by_attributes(hdf5, tree, found)
     column = None if said else _by_column(hdf5, tree, count, by_rows)
-    if column is not None and not by_rows and not _lie_in_order(found):
+    if column is not None and not by_rows and not lie_in_order(found):
         column = _of_names(hdf5, tree, column, [episode.name for episode in found.episodes])
-    said = (
-        said or column or _by_lists(hdf5, with_lists, found, by_rows) or (None if by_rows else _by_links(tree, found))
-    )
+    said = said or column or by_lists(hdf5, with_lists, found, by_rows) or (None if by_rows else _by_links(tree, found))
     return said or by_holders(hdf5, tree, found)
 
 
@@ -119,51 +105,6 @@ def _of_numbers(node: Any, info: DatasetInfo, *, by_rows: bool) -> Division | No
     return of_whole_numbers(values, info.path, by_rows=by_rows)
 
 
-def _by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Division | None:
-    """Return the splits that lists of numbers, or masks, say; by their paths where several groups have one: folds."""
-    lists = [info for info in tree.datasets.values() if len(info.shape) == 1]
-    named = [(info, said) for info in lists if (said := said_by(info.basename))]
-    if not named:
-        return None
-    count = found.episodes[0].frame_count if by_rows else len(found.episodes)
-    names = [episode.name for episode in found.episodes]
-    ordered = by_rows or _is_order_plain(found) or _count_from_0(names)
-    kept: dict[str, Kept] = {}
-    words: dict[str, str] = {}
-    paths: dict[str, list[str]] = {}
-    masks = split_masks(hdf5, named, count)
-    times = Counter(info.basename for info, _ in named)
-    for info, said in named:
-        inside = is_inside(info, said)
-        if info.path in masks:
-            mask, clear = masks[info.path], ordered or are_counted(names)
-        elif info.kind is ElementKind.INTEGER and (inside or not said.rest or _NUMBERS.search(said.rest)):
-            places = _PLACES if info.basename.startswith("@") else _NUMBERS
-            sure = inside or bool(places.search(said.rest) and stands_apart(info.basename))
-            listed = _listed(hdf5, info, count, "rows" if by_rows else "videos", sure)
-            if listed is None:
-                continue
-            mask, clear = listed, ordered
-        else:
-            continue
-        if not clear:
-            raise CatalogError(
-                f"{info.path!r} has numbers of {len(names)} videos whose names do not count from 0, such as "
-                f"{names[0]!r} and {names[-1]!r}, and nothing says which is whose; write these names in place of "
-                "numbers, or serve all videos by --split all"
-            )
-        fold = times[info.basename] > 1
-        meaning = info.path if fold else said.meaning
-        kept[meaning] = kept[meaning] | mask if meaning in kept else mask
-        words.setdefault(meaning, info.path if fold else said.word)
-        paths.setdefault(meaning, []).append(info.path)
-    if not kept:
-        return None
-    kept = training_first(kept)
-    first, rest = [paths[meaning][0] for meaning in kept], [path for each in paths.values() for path in each[1:]]
-    return Division(kept, words, (*first, *rest), by_rows)
-
-
 def _by_links(tree: Tree, found: Found) -> Division | None:
     """Return the splits that further names of videos, or of what holds them, say: ``train/7`` of ``data/7``."""
     numbers: dict[str, list[int]] = {}
@@ -179,46 +120,3 @@ def _by_links(tree: Tree, found: Found) -> Division | None:
             kept.setdefault(meaning, np.zeros(len(found.episodes), bool))[numbers[target]] = True
             words.setdefault(meaning, said.word)
     return Division(training_first(kept), words, (), by_rows=False) if kept else None
-
-
-def _is_order_plain(found: Found) -> bool:
-    """Tell whether the numbers of videos mean one thing: the order of their names is the same, sorted in any way."""
-    names = [episode.name for episode in found.episodes]
-    return _lie_in_order(found) or (found.layout != "spans" and names == sorted(names))
-
-
-def _lie_in_order(found: Found) -> bool:
-    """Tell whether videos are rows of one dataset, or parts of its rows, in the order of their names."""
-    if found.layout != "spans":
-        return found.layout in {"vlen", "padded"}
-    firsts = [part.first for episode in found.filled for part in list(episode.timed.values())[:1]]
-    return firsts == sorted(firsts)
-
-
-def _count_from_0(names: Sequence[str]) -> bool:
-    """Tell whether only numbers tell the names of videos apart, from 0 and without gaps: places in their order."""
-    numbers = [int(digits[-1]) for name in names if (digits := _DIGITS.findall(name))]
-    return are_counted(names) and numbers == list(range(len(names)))
-
-
-def _listed(hdf5: HDF5File, info: DatasetInfo, count: int, unit: str, sure: bool) -> Kept | None:
-    """Return which rows, or videos, a list names; None if it is no list: a ``trainId`` that counts other things.
-
-    Raises
-    ------
-    CatalogError
-        When it names one that is not there, and is surely a list: its name has the split's word as a part of its own.
-    """
-    numbers = np.asarray(read_list(hdf5, info.path)).astype(np.int64)
-    bad = np.flatnonzero((numbers < 0) | (numbers >= count))
-    if len(bad):
-        if not sure:
-            return None
-        raise CatalogError(
-            f"{info.path!r}, entry {bad[0]}: expected a number of one of {count} {unit}, from 0, found "
-            f"{numbers[bad[0]]}; correct the list, or name the fields with --schema FILE, which serves all {unit}, as "
-            "--split all does"
-        )
-    mask = np.zeros(count, bool)
-    mask[numbers] = True
-    return mask if sure or mask.sum() == len(numbers) else None

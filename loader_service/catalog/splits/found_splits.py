@@ -36,6 +36,8 @@ class Division:
         Whether rows are counted, and not videos.
     is_certain
         Whether nothing else can be meant; else the splits are served where they are asked for, and said.
+    note
+        How the numbers of lists are read, where others may count otherwise; or empty.
     """
 
     kept: dict[str, Kept]
@@ -43,6 +45,7 @@ class Division:
     paths: tuple[str, ...]
     by_rows: bool
     is_certain: bool = True
+    note: str = ""
 
     @property
     def disjoint(self) -> bool:

@@ -64,9 +64,9 @@ def content_of(found: Found) -> str:
     return counted(count, unit)
 
 
-def mixed(counted: Mapping[str, str], unsaid: Sequence[str] = ()) -> CatalogError:
-    """Return the error where no split is named, given what each holds, and what is in none."""
-    beside = ""
+def mixed(counted: Mapping[str, str], unsaid: Sequence[str] = (), note: str = "") -> CatalogError:
+    """Return the error where no split is named, given what each holds, what is in none, and how it was read."""
+    beside = f"; {note}" if note else ""
     if unsaid:
         names = " and ".join(map(repr, unsaid[:2])) + f" and {len(unsaid) - 2} more" * (len(unsaid) > 2)
         beside = f"; or name the fields with a --schema FILE, as for {names}, in none of them"

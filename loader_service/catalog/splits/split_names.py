@@ -50,6 +50,10 @@ PARENTS = frozenset({"mask", "masks", "split", "splits", "subset", "subsets", "f
 _LISTS = re.compile(r"(?:^|_)(?:is|flag|idx|ind|index|indices|id|mask|key|name|list)(?:e?s)?$")
 
 
+#: What is left of one that lists numbers, in one row or column, or has places of another kind.
+_PLACES = re.compile(r"(?:^|_)locs?$")
+
+
 @record(frozen=True)
 class NamedSplits:
     """Splits of a file: the parents whose members are in them, and the words as the file has them.
@@ -114,7 +118,7 @@ def _confirmed(named: Iterable[DatasetInfo], is_data: IsData) -> NamedSplits | N
     for info in named:
         for parent, name, said, direct in _said_along(info.path):
             surely = said_by(name) is not None
-            if is_data(info, direct) and not (len(info.shape) < 3 and _LISTS.search(said.rest)):
+            if is_data(info, direct) and not _may_list(info, said):
                 if surely or is_data is _is_data:
                     neighbours.add(parent, name, said, info, surely=surely)
             elif direct and basename_of(parent) not in PARENTS:
@@ -134,6 +138,13 @@ def _confirmed(named: Iterable[DatasetInfo], is_data: IsData) -> NamedSplits | N
     parents |= {place[0] for place, said in beside.items() if len(said) > 1 and said <= words.keys()}
     names = frozenset((each.parent, stem_of_split(each.name)) for each in own)
     return NamedSplits(frozenset(parents), training_first(words), names)
+
+
+def _may_list(info: DatasetInfo, said: Said) -> bool:
+    """Tell whether a dataset is called as a list of entries; ``train_loc`` with a place of two numbers is none."""
+    return len(info.shape) < 3 and bool(
+        _LISTS.search(said.rest) or (1 in info.shape[-2:] and _PLACES.search(said.rest))
+    )
 
 
 def only_split(tree: Tree, name: str) -> NamedSplits | None:
