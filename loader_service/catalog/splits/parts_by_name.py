@@ -47,7 +47,7 @@ def lines_of_parts(places: Sequence[str], keys: Sequence[frozenset[str]]) -> Ite
         fields = grouped(zip(names, keys, strict=True), lambda each: each[0])
         first, *rest = (frozenset[str]().union(*(own for _, own in members)) for members in fields.values())
         if all(own == first for own in rest):
-            yield f"{steps[0][depth]} (part)", f"{_line(parts, 'video')}, {_alone(parts)}, in a file"
+            yield f"{steps[0][depth]} (parts)", f"{_line(parts, 'video')}, {_alone(parts)}, in a file"
 
 
 def line_of_part_files(names: Sequence[str]) -> str:
