@@ -67,7 +67,7 @@ _PART_BESIDE = re.compile(
 )
 
 #: What can be the word of a split in a path.
-SPLIT_WORDS = re.compile(rf"{_WORD}|{_PART_BESIDE.pattern}|[xy](?:tr|va|te)(?:$|/)", re.ASCII | re.IGNORECASE)
+SPLIT_WORDS = re.compile(rf"{_WORD}|{_PART_BESIDE.pattern}|[xy](?:tr|va|te)(?:$|\W)", re.ASCII | re.IGNORECASE)
 
 _END_NUMBER = re.compile(r"[\W_]*[0-9]+$")
 _EDGE = re.compile(rf"^(?:{_WORD})|(?:{_WORD})$", re.IGNORECASE)

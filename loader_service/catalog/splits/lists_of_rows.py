@@ -15,6 +15,7 @@ import numpy as np
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import grouped
 from loader_service.catalog.split_words import (
+    SPLIT_WORDS,
     Said,
     are_opposites,
     said_beside,
@@ -116,14 +117,14 @@ def by_lists(hdf5: HDF5File, tree: Tree, found: Found, by_rows: bool) -> Divisio
 
 def lists_of_two_axes(tree: Tree) -> Mapping[str, DatasetInfo]:
     """Return what MATLAB writes of lists, as ``train_loc`` (1, 12): two or more that say splits, which are no data."""
-    if sum(len(info.shape) == 2 and is_vector(info) for info in tree.datasets.values()) < 2:
-        return {}
     lists = {info.path: info for info, said in _named(tree) if len(info.shape) > 1 and _lists(info, said)}
     return lists if len(lists) > 1 else {}
 
 
 def _named(tree: Tree) -> list[_Named]:
     """Return lists whose names say a split, alone or beside others of the same group: ``tr_idx`` and ``te_idx``."""
+    if not SPLIT_WORDS.search("\n".join(tree.datasets)):
+        return []
     found = [(info, each) for info in tree.datasets.values() if is_vector(info) and (each := _said(info.basename))]
     alike = grouped(found, lambda each: (each[0].parent, each[1].rest))
     return [

@@ -42,7 +42,8 @@ _FEW_LETTERS = 1
 def lines_of_names(tree: Tree, found: Found) -> Iterable[tuple[str, str]]:
     """Yield a line for each split that names may say, and for names that say one split and more: ``test_a``."""
     places = [each.dataset_path if each.root is None else each.root for each in found.filled]
-    yield from lines_of_parts(places, [frozenset(each.parts) for each in found.filled])
+    if len(places) > 1:
+        yield from lines_of_parts(places, [frozenset(each.parts) for each in found.filled])
     if any(SPLIT_WORDS.search(path) for path in tree.datasets):
         yield from _lines_of_lone_names(tree, found, places)
         yield from _lines_of_subsets(places)
