@@ -54,8 +54,9 @@ class SchemaField:
         Patterns of paths, as in `patterns.matches`, that may begin with ``{video}``, or, where groups are fields with a
         dataset, or a group, for each video (``labels/{video}/class``), or numbers of videos are in the names of
         datasets (``actions_{video}``), have it there, with a star for the number of a frame behind it where each frame
-        is a dataset (``subject{video}_frame*``, and of words ``{video}_*``); ``@name`` as the last part is an
-        attribute. The first that is in a file counts there.
+        is a dataset (``subject{video}_frame*``, and of words ``{video}_*``), or a star for groups of which each dataset
+        is a video (``*/{video}``); ``@name`` as the last part is an attribute. The first that is in a file counts
+        there.
     dtype, shape
         What is expected of each frame or value; empty: any dtype that is the same everywhere; None: any shape. A side
         of 0 differs: ``(0, 4)`` of a vlen dataset is a list of boxes. One of `ANY_SIDE` is as the files have it.

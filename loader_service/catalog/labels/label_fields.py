@@ -172,6 +172,7 @@ def _group(video: NamedVideo) -> str:
     if not group.strip():
         raise ConfigError(
             f"--label {GROUP!r}: the video {video} lies in no group but the root; group the videos of each class, or "
-            f"give --label {FOLDER!r} where files lie in a folder for each class"
+            f"give --label {FOLDER!r} where files lie in a folder for each class; if the video is a class, and its "
+            'frames are pictures of it, `dataset = "*/{video}"` in a --schema makes each picture a video'
         )
     return group

@@ -64,6 +64,7 @@ from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
 from loader_service.catalog.videos.lines.chance_notes import lines_of_chance, lines_of_zeros
 from loader_service.catalog.videos.lines.class_names import lines_of_classes
+from loader_service.catalog.videos.lines.class_pictures import lines_of_class_pictures
 from loader_service.catalog.videos.lines.names_of_frames import lines_of_times, lines_of_words
 from loader_service.catalog.videos.lines.numbered_beside import lines_of_numbered_beside
 from loader_service.catalog.videos.lines.paired_rows import lines_of_pairs
@@ -134,6 +135,7 @@ LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_times(file.found),
     lambda file: lines_of_numbered_beside(file.tree, file.found, file.aside, file.kind_of_picture),
     lambda file: lines_of_few(file.found),
+    lambda file: lines_of_class_pictures(file.tree, file.found),
     lambda file: lines_of_numbers(file.found),
     lambda file: lines_of_first_and_last(file.tree, file.found, file.hdf5.entries),
     lambda file: lines_of_second_names(file.tree, file.found),

@@ -91,6 +91,12 @@ def say_what_is_seen(names: Iterable[str]) -> bool:
     return all(each and all(_SEEN & {word, word.removesuffix("s")} for word in each) for each in words)
 
 
+def mention_what_is_seen(names: Iterable[str]) -> bool:
+    """Tell whether a name has a word for a picture, or for what is seen in it."""
+    words = {word.lower() for name in names for word in _WORDS.findall(basename_of(name))}
+    return not _SEEN.isdisjoint(words | {word.removesuffix("s") for word in words})
+
+
 def are_parts(names: Iterable[str]) -> bool:
     """Tell whether all names are what a recording has several of, with numbers; they may be recorded apart, too."""
     return all(map(_PART.search, names))

@@ -142,3 +142,40 @@ def test_sequences_of_one_length_that_a_word_and_a_number_name_may_be_a_video_ea
         with closing(declared_catalog(tmp_path, schema)) as found:
             counts.append((found.frame_counts.tolist(), [field.kind for field in found.fields]))
     assert counts == [([5] * 3, ["array"] * 2), ([5] * 6, ["image"]), ([5], ["image"] * 3)]
+
+
+def _write_of_unlike_sides(path, counts, name="data/{word}_{number}"):
+    """Write so many pictures of each word, of sides of its own; the value of each is its number, as of `_write`."""
+    with h5py.File(path, "w") as root:
+        for place, (word, count) in enumerate(counts.items()):
+            for number in range(count):
+                sides = (20 + place, 24 + 2 * place, 3)
+                root[name.format(word=word, number=number)] = np.full(sides, 100 * place + number, np.uint8)
+
+
+@pytest.mark.parametrize("counts", [(3, 3), (3, 2, 3), (1, 2, 3)], ids=str)
+def test_pictures_of_unlike_sides_by_word_are_asked_about_and_never_cut(tmp_path, counts):
+    words = dict(zip(("hiking.jpg", "sea.jpg", "town.jpg"), counts, strict=False))
+    _write_of_unlike_sides(tmp_path / "a.h5", words)
+    with pytest.raises(CatalogError, match=r"which may be cameras or videos.*a video for each name or one video") as no:
+        catalog_of(tmp_path)
+    films, whole, single = schemas_in(str(no.value))
+    with closing(declared_catalog(tmp_path, films)) as found:
+        assert dict(zip(names_of(found), found.frame_counts.tolist(), strict=True)) == {
+            f"data/{word}": count for word, count in words.items()
+        }
+    with closing(declared_catalog(tmp_path, whole)) as found:
+        assert found.frame_counts.tolist() == [min(count for count in counts if count > 1)]
+    with closing(declared_catalog(tmp_path, single)) as found, closing(Reader(found)) as reader:
+        assert names_of(found) == [f"data/{word}_{number}" for word, count in words.items() for number in range(count)]
+        last = len(counts) - 1
+        picture = np.zeros((1, 20 + last, 24 + 2 * last, 3), np.uint8)
+        reader.read_array(found.video_count - 1, "frames", 0, picture)
+        assert set(picture.ravel().tolist()) == {100 * last + counts[-1] - 1}
+
+
+def test_fields_of_unlike_sides_by_the_words_for_them_are_one_video(tmp_path):
+    _write_of_unlike_sides(tmp_path / "a.h5", {"lr": 4, "hr": 4}, "{word}_{number}")
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [4]
+        assert sorted(field.name for field in found.fields) == ["hr", "lr"]

@@ -13,6 +13,7 @@ from loader_service.catalog.hdf5.tree import in_groups
 from loader_service.catalog.inner_paths import basename_of, common_pattern, grouped, join, unnumbered
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.sides import common_shape
+from loader_service.catalog.videos.arrays.across_groups import are_fields
 from loader_service.catalog.videos.cameras import DEVICE
 from loader_service.catalog.videos.frame_axis import LEAST_SIDE, have_roles
 from loader_service.catalog.videos.numbered import (
@@ -146,13 +147,19 @@ def sequences_of(members: Sequence[DatasetInfo]) -> Sequences:
 
 
 def _are_seen(sequences: Sequences) -> bool:
-    """Tell whether names say what is seen, or count frames, or differ in numbers only, or not in their last one."""
+    """Tell whether names say what is seen, or count frames, or differ in numbers only, or not in their last one.
+
+    Sequences of unlike sides are films of their own, or instances of pictures, unless all names are those of fields.
+    """
     names = [name.replace("*", "") for name in sequences]
     words = {unnumbered(name) for name in names}
-    forms = {(info.dtype, info.shape) for each in sequences.values() for info in each}
+    shapes = [{info.shape for info in each} for each in sequences.values()]
+    sides = set[tuple[int, ...]]().union(*shapes)
+    tails = {(len(shape), shape[2:]) for shape in sides}
     return (
         len(words) < len(names)
-        or len(forms) > 1
+        or len(tails) > 1
+        or (len(sides) > 1 and (any(len(own) > 1 for own in shapes) or are_fields(names)))
         or have_roles(names)
         or any(DEVICE.search(name) for name in names)
         or any(are_called_frames([name.replace("*", "0")]) for name in sequences)

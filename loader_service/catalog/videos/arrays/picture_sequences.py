@@ -8,6 +8,7 @@ from loader_service.catalog.hdf5.tree import in_groups
 from loader_service.catalog.inner_paths import basename_of, common_group, grouped, key_in, lies_in, parent_of
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.videos.arrays.array_readings import unequal
+from loader_service.catalog.videos.arrays.class_groups import are_clips
 from loader_service.catalog.videos.beside.fields_beside import array_part
 from loader_service.catalog.videos.camera_readings import Sequences
 from loader_service.catalog.videos.cameras import find_cameras
@@ -48,7 +49,10 @@ def _of_roots(tree: Tree, mains: Mapping[str, str]) -> Found:
 
 
 def of_pictures(tree: Tree, pictures: Sequence[DatasetInfo]) -> Found | None:
-    """Return a video for each group that holds sequences of pictures of the same names; a lone group is the file."""
+    """Return a video for each group that holds sequences of pictures of the same names; a lone group is the file.
+
+    Of clips in groups of classes, it is a video for each.
+    """
     groups: dict[str, dict[str, DatasetInfo]] = {}
     for info in pictures:
         groups.setdefault(info.parent, {})[info.basename] = info
@@ -60,6 +64,9 @@ def of_pictures(tree: Tree, pictures: Sequence[DatasetInfo]) -> Found | None:
         if len(lengths) > 1:
             raise unequal(list(lengths.values()), grouped=len(groups) > 1)
     _refuse_beside_arrays(tree, groups)
+    if are_clips(tree, groups):
+        infos = [info for members in groups.values() for info in members.values()]
+        return found_of([Episode(info.path, None, info.shape[0], info.path, parts_of(None, info)) for info in infos])
     main = min(sorted(shared, key=natural_key))
     return _of_roots(tree, {group: members[main].path for group, members in groups.items()})
 

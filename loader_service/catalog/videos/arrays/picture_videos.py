@@ -11,6 +11,7 @@ from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.arrays.across_groups import by_number
 from loader_service.catalog.videos.arrays.array_readings import frames_with_gaps, one_sample, rows_or_pictures
+from loader_service.catalog.videos.arrays.class_groups import refuse_plain_names
 from loader_service.catalog.videos.arrays.number_readings import frames_of_groups
 from loader_service.catalog.videos.arrays.pictures_apart import samples_of_groups
 from loader_service.catalog.videos.beside.fields_beside import single_part
@@ -86,6 +87,7 @@ def find_picture_videos(
             raise _parts_or_classes(groups)
         if are_numbered(names[0]) and all(map(str.isdecimal, names[0])):
             raise frames_with_gaps(sure, len(groups))
+        refuse_plain_names(by_name, [*plain, *scalars, *texts])
     if not together and not declared and (pairs := _pairs_of_sets(by_name)):
         raise _parts_or_classes({group: groups[group] for group in pairs})
     if declared or not together:

@@ -30,7 +30,8 @@ def path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | None
     """Return where a field lies in the video with this root, and by which pattern; None if it is not there."""
     for pattern in field.dataset:
         if pattern.endswith(f"/{VIDEO}"):
-            across = join(pattern[: -len(VIDEO) - 1], basename_of(root))
+            group = pattern[: -len(VIDEO) - 1]
+            across = root if _is_glob(group) and matches(group, parent_of(root)) else join(group, basename_of(root))
             if across in tree.datasets:
                 return across, pattern
             continue

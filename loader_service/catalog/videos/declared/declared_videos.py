@@ -141,9 +141,10 @@ def _groups(hdf5: HDF5File, tree: Tree, main: SchemaField) -> list[Episode]:
             arrays = find_datasets(tree)
             if arrays:
                 return [Episode(each.name, None, 0, each.dataset_path) for each in arrays]
-        elif pattern.endswith(f"/{VIDEO}"):  # a group that is a field, with a dataset for each video
+        elif pattern.endswith(f"/{VIDEO}"):  # a group that is a field, or several, with a dataset for each video
             group = pattern[: -len(VIDEO) - 1]
-            paths = [path for path in tree.datasets if parent_of(path) == group]
+            exact = [path for path in tree.datasets if parent_of(path) == group]
+            paths = exact or [path for path in tree.datasets if matches(group, parent_of(path))]
             if paths:
                 return [Episode(path, None, 0, path) for path in paths]
         elif has_number(pattern):
