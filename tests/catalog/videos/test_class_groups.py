@@ -83,6 +83,19 @@ def test_raw_clips_of_plain_names_are_asked_about(tmp_path, groups):
         np.testing.assert_array_equal(_read(found, 1, "frames", _FRAMES), _clip(1))
 
 
+def test_raw_clips_of_plain_names_of_which_a_group_lacks_some_are_asked_about(tmp_path):
+    _write(tmp_path, ("running", "walking"), _PLAIN)
+    with h5py.File(tmp_path / "a.h5", "a") as root:
+        del root["walking/eve"]
+    with pytest.raises(CatalogError, match="cameras of one video or videos of their own") as asked:
+        catalog_of(tmp_path)
+    together, apart = schemas_in(str(asked.value))
+    with closing(declared_catalog(tmp_path, together)) as found:
+        assert [field.name for field in found.fields if field.kind == "image"] == ["bob", "tom"]
+    with closing(declared_catalog(tmp_path, apart)) as found:
+        assert found.video_count == 5
+
+
 @pytest.mark.parametrize(
     ("groups", "names"),
     [

@@ -20,6 +20,7 @@ from loader_service.catalog.videos.camera_readings import groups_of_other_length
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
 from loader_service.catalog.videos.numbered import NumberedFrames, in_order
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
+from loader_service.catalog.videos.single_pictures import sides_of
 from loader_service.schema import VIDEO, SchemaField
 
 if TYPE_CHECKING:
@@ -42,8 +43,10 @@ def are_fields(groups: Collection[str]) -> bool:
     return len(groups) > 1 and all(_FIELD_WORDS.search(basename_of(group)) for group in groups)
 
 
-def beside_by_name(paths: Iterable[str], names: Collection[str], group: str) -> list[str]:
+def beside_by_name(paths: Iterable[str], names: Collection[str], group: str, *, plain: bool = False) -> list[str]:
     """Return the groups beside one that hold datasets of all these names, which are numbers or ids; no numbered ones.
+
+    Plain names say as much where all these groups are called as fields are: ``images/anna`` beside ``masks/anna``.
 
     Parameters
     ----------
@@ -53,9 +56,12 @@ def beside_by_name(paths: Iterable[str], names: Collection[str], group: str) -> 
         Of the datasets of a group that are videos.
     group
         That group.
+    plain
+        Whether plain names may say so.
     """
     wanted = set(names)
-    if len(wanted) < 2 or not have_numbers_or_ids(wanted):
+    called = have_numbers_or_ids(wanted)
+    if len(wanted) < 2 or not (called or plain):
         return []
     held: dict[str, set[str]] = {}
     for path in paths:
@@ -63,7 +69,7 @@ def beside_by_name(paths: Iterable[str], names: Collection[str], group: str) -> 
             held.setdefault(parent_of(path), set()).add(basename_of(path))
     beside = sorted(each for each, names_there in held.items() if names_there == wanted and each != group)
     words = [basename_of(each) for each in [group, *beside]]
-    return [] if not group or have_numbers_or_ids(words) else beside
+    return [] if not group or have_numbers_or_ids(words) or not (called or are_fields(words)) else beside
 
 
 def by_number(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
@@ -126,7 +132,8 @@ def add_across(tree: Tree, found: Found, encoded: Mapping[str, VideoField]) -> N
         return
     (group,) = groups
     names = {basename_of(episode.name) for episode in filled}
-    for other in beside_by_name({**tree.datasets, **encoded}, names, group):
+    single = all(episode.frame_count == 1 for episode in filled)
+    for other in beside_by_name({**tree.datasets, **encoded}, names, group, plain=single):
         key = basename_of(other)
         parts = [_part(tree, episode, join(other, basename_of(episode.name)), encoded) for episode in filled]
         if None not in parts and len({_form(part) for part in parts if part}) == 1:
@@ -178,13 +185,27 @@ def _part(tree: Tree, episode: Episode, path: str, encoded: Mapping[str, VideoFi
         return _value(info)
     main = episode.parts.get("")
     if main is not None and main.info is not None and main.shape == main.info.shape:  # a single picture
-        return single_part(info) if info.shape[:2] == main.shape[:2] else _value(info)
+        return single_part(info) if _is_map_of(main.info, info) else _value(info)
     part = array_part(info)
     if part is not None and info.shape[0] == episode.frame_count:
         return part
     if part is not None and info.shape[0] == episode.frame_count - 1 > 1:
         return replace(part, missing=1)
     return _value(info)
+
+
+def _is_map_of(picture: DatasetInfo, info: DatasetInfo) -> bool:
+    """Tell whether a dataset has the sides of a picture, or few maps of these sides, whichever of the two comes first.
+
+    So does depth as MATLAB left it, ``(2, W, H)``.
+    """
+    sides = sides_of(picture) or picture.shape[:2]
+    maps = len(info.shape) == len(sides) + 1 and info.shape[1:] in {sides, sides[::-1]}
+    return info.shape[:2] == picture.shape[:2] or (maps and info.shape[0] <= _MOST_MAPS)
+
+
+#: Maps of one picture, such as estimates of its depth.
+_MOST_MAPS = 4
 
 
 def _value(info: DatasetInfo) -> VideoField | None:

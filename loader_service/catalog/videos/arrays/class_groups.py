@@ -32,20 +32,20 @@ def are_clips(tree: Tree, groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bo
     """Tell whether sequences of one length in groups are videos of their own, which only numbers or ids tell apart.
 
     They are cameras where a word for what is seen, numbered groups, or an array with an entry for each frame says so.
+    Names that not all groups have say nothing.
 
     Raises
     ------
     TwoReadingsError
         When their names are words, and nothing says what these are.
     """
-    names = sorted(set[str]().union(*groups.values()))
+    names = sorted(set.intersection(*map(set, groups.values())))
     if "" in groups or len(names) < 2 or _are_told(tree, groups, names):
         return False
     if are_numbered(names) or are_ids(names):
         return True
-    infos = datasets_in(groups)
-    counts = {info.path: info.shape[0] for info in infos}
-    sets = {group: [info.path for info in members.values()] for group, members in groups.items()}
+    sets = {group: [members[name].path for name in names] for group, members in groups.items()}
+    counts = {info.path: info.shape[0] for info in datasets_in(groups)}
     raise cameras_or_videos(sets, Sequences(counts, set(counts)), equal=True)
 
 

@@ -10,7 +10,7 @@ from loader_service.catalog.videos.arrays.across_groups import by_number
 from loader_service.catalog.videos.arrays.array_readings import rivals
 from loader_service.catalog.videos.arrays.number_readings import frames_of_groups
 from loader_service.catalog.videos.beside.single_entries import MATRICES
-from loader_service.catalog.videos.frame_axis import are_numbered
+from loader_service.catalog.videos.frame_axis import are_numbered, have_numbers_or_ids
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
 from loader_service.catalog.videos.sibling_groups import datasets_in, shared_names, sibling_groups
 from loader_service.schema import SchemaField
@@ -33,7 +33,19 @@ def with_groups(error: TwoReadingsError, groups: Groups) -> TwoReadingsError:
         return error
     if by_number(groups):
         return with_fields_of_groups(error, groups)
-    return with_whole_groups(TwoReadingsError(error.found, [*videos_of_groups(groups), *error.readings]), groups)
+    whole = with_whole_groups(TwoReadingsError(error.found, [*videos_of_groups(groups), *error.readings]), groups)
+    return with_fields_of_groups(whole, groups) if _are_paired(groups) else whole
+
+
+def _are_paired(groups: Groups) -> bool:
+    """Tell whether groups that words name hold datasets of the same names and one form, each as long as its like.
+
+    Their lengths differ: ``rgb/v_abc`` and ``flow/v_abc`` beside longer ones.
+    """
+    first, *others = ({name: info.shape[0] for name, info in members.items()} for members in groups.values())
+    alike = len({(info.dtype, len(info.shape)) for info in datasets_in(groups)}) == 1
+    plain = not have_numbers_or_ids(map(basename_of, groups))
+    return bool(others) and alike and plain and len(set(first.values())) > 1 and all(each == first for each in others)
 
 
 def with_whole_groups(error: TwoReadingsError, groups: Groups) -> TwoReadingsError:
