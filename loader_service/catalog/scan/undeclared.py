@@ -25,6 +25,7 @@ from loader_service.catalog.scan.undeclared_file import UndeclaredFile
 from loader_service.catalog.scan.unknown_files import nothing_found, with_numbers_beside
 from loader_service.catalog.scan.unnamed_pictures import without_unnamed
 from loader_service.catalog.videos.arrays.across_groups import add_across, add_values_across, main_frames
+from loader_service.catalog.videos.arrays.class_groups import refuse_names_of_groups
 from loader_service.catalog.videos.arrays.deeper_groups import add_deeper
 from loader_service.catalog.videos.arrays.empty_arrays import add_empty
 from loader_service.catalog.videos.arrays.left_over import refuse_bounds_alone, refuse_most_left_out, refuse_own_tables
@@ -261,6 +262,7 @@ def _encoded(
 
 def _refuse_arrays(file: UndeclaredFile) -> None:
     refuse_bounds_alone(file.tree, file.found)
+    refuse_names_of_groups(file.found)
     refuse_own_tables(file.found)
     refuse_most_left_out(file.tree, file.found, file.aside)
     refuse_time_by_its_stamps(file.tree, file.found)

@@ -209,3 +209,22 @@ def test_frames_of_recordings_have_no_line_about_classes(tmp_path, path):
                 root[path.format(word=word, place=place, number=number)] = _clip(place, 1)[0]
     with closing(catalog_of(tmp_path)) as found:
         assert not [each for each in found.left_out if "--label '{group}'" in each]
+
+
+@pytest.mark.parametrize("counts", [(3, 4), (4, 4)], ids=["unequal", "equal"])
+def test_raw_pictures_called_as_their_group_is_are_asked_about(tmp_path, counts):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for place, group in enumerate(("cat", "dog")):
+            for number in range(counts[place]):
+                root[f"{group}/{group}.{number}.jpg"] = _clip(10 * place + number, 1)[0]
+    with pytest.raises(CatalogError, match=r"numbered pictures such as 'cat/cat\.0\.jpg' in 2 groups") as asked:
+        catalog_of(tmp_path)
+    each, films = schemas_in(str(asked.value))
+    with closing(declared_catalog(tmp_path, each, label="{group}")) as found:
+        assert found.labels is not None
+        assert found.labels.tolist() == [0] * counts[0] + [1] * counts[1]
+        np.testing.assert_array_equal(_read(found, counts[0], "frames", 1), _clip(10, 1))
+    with closing(declared_catalog(tmp_path, films)) as found:
+        assert names_of(found) == ["cat", "dog"]
+        assert found.frame_counts.tolist() == list(counts)
+        np.testing.assert_array_equal(_read(found, 1, "frames", 1), _clip(10, 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import basename_of, differing_parts, lies_in
+from loader_service.catalog.inner_paths import basename_of, common_pattern, differing_parts, lies_in
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.beside.fields_beside import single_part
 from loader_service.catalog.videos.camera_readings import Sequences, cameras_or_videos
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.episodes import Found
 
 
 def are_clips(tree: Tree, groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
@@ -97,5 +98,37 @@ def refuse_plain_names(groups: Mapping[str, Mapping[str, DatasetInfo]], datasets
         [
             Reading.of_groups("one sample a group, of single pictures", fields),
             Reading.of_groups("pictures of their own, such as of a class", [each]),
+        ],
+    )
+
+
+def refuse_names_of_groups(found: Found) -> None:
+    """Refuse videos of raw numbered pictures whose names have the word of their group: ``cat/cat.0.jpg``.
+
+    Nothing but the number is the same in all, so they share no field.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for a picture each, and for a video of each group.
+    """
+    filled = found.filled
+    parts = [part for episode in filled for part in episode.timed.values()]
+    numbered = all(part.digits >= 0 and len(part.shape) > 1 for part in parts)
+    groups = [episode.root or "" for episode in filled]
+    if found.layout != "groups" or not 1 < len(filled) == len(parts) or not numbered or not all(groups):
+        return
+    named = all(basename_of(root) in basename_of(part.path) for root, part in zip(groups, parts, strict=True))
+    if not named or len({key for episode in filled for key in episode.timed}) < len(parts):
+        return
+    kind, sides = parts[0].kind, common_shape([part.shape for part in parts])
+    raise TwoReadingsError(
+        f"found numbered pictures such as {parts[0].path!r} in {len(groups)} groups, called as these are",
+        [
+            Reading.of_groups(
+                "pictures of their own, such as of a class (with --label '{group}')",
+                [SchemaField.across(common_pattern(groups), kind, sides, name="frames")],
+            ),
+            Reading.of_groups("a video of each group", [SchemaField.in_group("*", kind, sides, name="frames")]),
         ],
     )
