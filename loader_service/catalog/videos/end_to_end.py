@@ -16,6 +16,7 @@ from loader_service.catalog.videos.bounds.attribute_bounds import bounds_of_attr
 from loader_service.catalog.videos.bounds.bound_lists import Bounds
 from loader_service.catalog.videos.bounds.bounds import find_bounds
 from loader_service.catalog.videos.bounds.row_columns import find_by_rows
+from loader_service.catalog.videos.bounds.row_marks import find_by_marks
 from loader_service.catalog.videos.bounds.row_owners import find_by_owners
 from loader_service.catalog.videos.bounds.unread_bounds import paths_of_parts
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, owner_of
@@ -105,7 +106,10 @@ def _by_rows(whole: WholeRows, *, declared: bool) -> Bounds | None:
     if not declared and "image" not in [part.kind for part in whole.video.parts.values()]:
         return None
     bounds = find_by_rows(whole.beside, whole.count, whole.read, any_end=declared)
-    return bounds or (find_by_owners(whole.beside, whole.count, whole.read) if declared else None)
+    if bounds is None and declared:
+        bounds = find_by_owners(whole.beside, whole.count, whole.read)
+    marks = find_by_marks(whole.beside, whole.count, whole.read) if bounds is None and declared else None
+    return marks.bounds if marks else bounds
 
 
 def _wholes(

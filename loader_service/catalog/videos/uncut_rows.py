@@ -9,6 +9,7 @@ from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.videos.bounds.bound_lists import LastRowsError, find_first_rows, is_index
 from loader_service.catalog.videos.bounds.bounds import find_pairs_apart, find_sums, from_flags
 from loader_service.catalog.videos.bounds.row_columns import find_by_rows
+from loader_service.catalog.videos.bounds.row_marks import find_by_marks
 from loader_service.catalog.videos.bounds.row_owners import find_by_owners, line_of_turns
 from loader_service.catalog.videos.bounds.unread_bounds import line_of_parts, line_of_unread
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, in_one_line
@@ -104,24 +105,35 @@ def _ends_seen(whole: WholeRows, tree: Tree) -> str:
     if sums := find_sums(whole.beside, count, read, _LEAST_LENGTHS):
         named = " and ".join(map(repr, sums.paths))
         return _cut_line(f"numbers that sum to their count, or rise to it, {named},", sums, whole)
-    words, rows = "flags such as dones, terminals or timeouts", {(count,), (count, 1)}
+    rows = {(count,), (count, 1)}
     columns = [info for info in whole.beside if info.shape in rows and info.kind is not ElementKind.VLEN_BYTES]
-    if not columns:
-        return ""
     try:
-        bounds = from_flags(columns, count, read, any_end=True)
+        words, bounds = _said_by_columns(whole, columns) if columns else ("", None)
     except CatalogError as error:
         return f"{error}; {_UNTIL_THEN}"
-    if bounds is None:
-        words = "names or numbers of videos or pictures, or numbers that begin anew,"
-        bounds = find_by_rows(columns, count, read, any_end=True)
-    if bounds is None:
-        bounds = find_by_owners(columns, count, read)
-        words = f"runs of {' and '.join(map(repr, sorted(bounds.paths)))}" if bounds else ""
     if bounds is None:
         turns = line_of_turns(columns, count, read, tree.attributed)
         return f"{turns}, in a file" if turns else ""
     return _cut_line(words, bounds, whole)
+
+
+def _said_by_columns(whole: WholeRows, columns: Sequence[DatasetInfo]) -> tuple[str, Bounds | None]:
+    """Return which columns seem to end episodes, in words, and the episodes.
+
+    Raises
+    ------
+    CatalogError
+        When rows of several environments, or agents, lie in turns.
+    """
+    count, read = whole.count, whole.read
+    if flags := from_flags(columns, count, read, any_end=True):
+        return "flags such as dones, terminals or timeouts", flags
+    if by_rows := find_by_rows(columns, count, read, any_end=True):
+        return "names or numbers of videos or pictures, or numbers that begin anew,", by_rows
+    if owners := find_by_owners(columns, count, read):
+        return f"runs of {' and '.join(map(repr, sorted(owners.paths)))}", owners
+    marks = find_by_marks(whole.beside, count, read)
+    return (marks.words, marks.bounds) if marks else ("", None)
 
 
 _UNTIL_THEN = "until then a clip crosses their ends, in a file"

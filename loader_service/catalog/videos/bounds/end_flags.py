@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     from loader_service.catalog.videos.bounds.bound_lists import Read
 
 _EPISODE = rf"({RECORDINGS})s?"
-_FIRST_FLAG = re.compile(rf"(is_first|({_EPISODE}_)(starts?|begins?|first))$", re.IGNORECASE)
+_FIRST_FLAG = re.compile(rf"(is_(first|init)|({_EPISODE}_)(starts?|begins?|first))$", re.IGNORECASE)
 _LAST_FLAG = re.compile(rf"(is_last|({_EPISODE}_)(ends?|terminals?|dones?|last))$", re.IGNORECASE)
 _ANY_END_FLAG = re.compile(
     r"((is|env)_)?(terminals?|terminated|terminations?|truncated|truncations?|timeouts?|dones?|game_?overs?)"
-    r"(_?(status|flags?|signals?))?$",
+    r"(_?(status|flags?|signals?|floats?))?$",
     re.IGNORECASE,
 )
+
+#: What is 1 in each row but those: TD3's ``not_done``, PlaNet's ``nonterminals``.
+_NO_END_FLAG = re.compile(r"(not|non)_?(terminals?|terminated|dones?)$", re.IGNORECASE)
 
 
 def flagged_rows(
@@ -49,6 +52,8 @@ def flagged_rows(
     starts += [_first_steps(info, read) for info, name in columns if name.lower() == "step_type"]
     lasts = [_flags(info, read) for info, name in columns if _LAST_FLAG.match(name)]
     weak = [_flags(info, read) for info, name in columns if any_end and _ANY_END_FLAG.match(name)]
+    on = [_flags(info, read) for info, name in columns if any_end and _NO_END_FLAG.match(name)]
+    weak += [~flags for flags in on if flags is not None]
     first = next((flags for flags in starts if flags is not None), None)
     if first is None:
         ends = next((flags for flags in lasts if flags is not None), None)
@@ -57,10 +62,10 @@ def flagged_rows(
         first = None if ends is None else np.append(True, ends[:-1])
     if first is None or not first[0] or first.sum() < 2:
         return None
-    return _with_owners([info for info, _ in columns], np.flatnonzero(first), read)
+    return with_owners([info for info, _ in columns], np.flatnonzero(first), read)
 
 
-def _with_owners(columns: Sequence[DatasetInfo], begins: Int64s, read: Read) -> Int64s:
+def with_owners(columns: Sequence[DatasetInfo], begins: Int64s, read: Read) -> Int64s:
     """Return the first rows of videos, of which each also ends where another environment, or agent, begins.
 
     Raises

@@ -28,6 +28,9 @@ _NAMES = re.compile(
 #: What a column of whole numbers is called that do; those of episodes are ends of their own.
 _IDS = re.compile(rf"(^|_)({CLIPS})s?_?(id|index|idx|number|num|no|key)s?$", re.IGNORECASE)
 
+#: What such a column is called that may also count them.
+_BARE_IDS = re.compile(rf"({RECORDINGS})s?$", re.IGNORECASE)
+
 #: What a column is called that counts the rows of each video.
 _NUMBERS = re.compile(
     rf"(^|_)({FRAMES})s?_?(index|idx|id|number|num|no|count)?$",
@@ -60,19 +63,23 @@ def find_by_rows(
     read
         Gives the entries of a dataset.
     any_end
-        Whether names of pictures count, of which all but the last number may be their video, or their class.
+        Whether names of pictures count, of which all but the last number may be their video, or their class; and
+        numbers called by the word alone, as ``sequence``, or ``t`` that is no whole number.
     """
     for info in datasets:
         if info.shape not in {(frame_count,), (frame_count, 1)} or frame_count < 2:
             continue
         names = _NAMES if info.kind is ElementKind.TEXT else _IDS if info.kind is ElementKind.INTEGER else None
-        if names is not None and names.search(info.basename):
+        steps = info.basename.lower() == "t"
+        if any_end and info.kind is ElementKind.INTEGER and _BARE_IDS.match(info.basename):
+            bounds = _by_names(np.ravel(read(info.path)))
+        elif names is not None and names.search(info.basename):
             bounds = _by_names(np.ravel(read(info.path)), come_back=any_end)
         elif any_end and info.kind is ElementKind.TEXT and _PATHS.search(info.basename):
             bounds = _by_paths(np.ravel(read(info.path)))
-        elif is_whole(info.dtype) and _NUMBERS.search(info.basename):
+        elif is_whole(info.dtype) and (steps or _NUMBERS.search(info.basename)):
             bounds = _by_numbers(np.ravel(read(info.path)).astype(np.int64))
-        elif is_number(info.dtype) and info.dtype != "bool" and _TIMES.search(info.basename):
+        elif is_number(info.dtype) and info.dtype != "bool" and (_TIMES.search(info.basename) or (any_end and steps)):
             bounds = _by_numbers(np.ravel(read(info.path)).astype(np.float64))
         else:
             continue
