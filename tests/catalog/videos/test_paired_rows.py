@@ -18,7 +18,9 @@ def _write(path, arrays):
     with h5py.File(path / "a.h5", "w") as root:
         for number, (name, shape) in enumerate(arrays.items()):
             if shape is None:
-                write_vlen(root.require_group(name.rpartition("/")[0]), name.rpartition("/")[2], jpegs(number, 6))
+                write_vlen(
+                    root.require_group(name.rpartition("/")[0] or "/"), name.rpartition("/")[2], jpegs(number, 6)
+                )
             else:
                 root[name] = np.arange(np.prod(shape), dtype=np.float32).reshape(shape) + number
 
@@ -54,6 +56,28 @@ def test_the_other_reading_has_a_line_whose_schema_works(tmp_path, arrays, serve
         assert {field.name for field in found.fields} == names
 
 
+_DOMAINS = {"source_x": (20, 8), "source_y": (20,), "target_x": (20, 8), "target_y": (20,)}
+_EPISODE = {"support_images": None, "support_labels": (6,), "query_images": None, "query_labels": (6,)}
+_AT_END = {"x_clean": (20, 8), "label_clean": (20, 1), "x_noisy": (20, 8), "label_noisy": (20, 1)}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "names"),
+    [
+        (_DOMAINS, {"source_x", "source_y"}),
+        ({f"data/{name}": shape for name, shape in _DOMAINS.items()}, {"data_source_x", "data_source_y"}),
+        (_EPISODE, {"query_images", "query_labels"}),
+        (_AT_END, {"x_clean", "label_clean"}),
+    ],
+)
+def test_tables_with_labels_of_their_own_have_a_line_whose_schema_serves_one_alone(tmp_path, arrays, names):
+    _write(tmp_path, arrays)
+    counts, (line,) = _lines(tmp_path)
+    with closing(declared_catalog(tmp_path, schemas_in(line)[0])) as found:
+        assert found.frame_counts.tolist() == counts
+        assert {field.name for field in found.fields} == names
+
+
 @pytest.mark.parametrize(
     "arrays",
     [
@@ -64,6 +88,11 @@ def test_the_other_reading_has_a_line_whose_schema_works(tmp_path, arrays, serve
         {"clean": (20, 8), "noisy": (20, 8), "snr": (20,)},
         {"rgb": (20, 8), "depth": (20, 8)},
         {"x": (20, 8), "y": (20, 3)},
+        {"agent_pos": (20, 3), "agent_quat": (20, 4), "block_pos": (20, 3), "block_quat": (20, 4)},
+        {"ball_x": (20,), "ball_y": (20,), "goal_x": (20,), "goal_y": (20,)},
+        {"left_image": (20, 8), "left_label": (20,), "right_image": (20, 8), "right_label": (20,)},
+        {"clean_x": (20, 8), "clean_y": (20,), "noisy_x": (20, 8), "noisy_y": (20,), "snr": (20,)},
+        {"clean_x": (20, 8), "clean_y": (20,), "noisy_x": (20, 9), "noisy_y": (20,)},
         {"imu/accelerometer": (20, 3), "pose/position": (20, 3), "pose/speed": (20,)},
     ],
 )

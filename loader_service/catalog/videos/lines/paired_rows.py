@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.inner_paths import basename_of, differing_parts, join, parent_of
 from loader_service.catalog.videos.arrays.across_groups import are_fields
 from loader_service.catalog.videos.frame_axis import are_numbered, have_numbers_or_ids, have_roles
+from loader_service.catalog.videos.lines.two_tables import line_of_two_tables
 from loader_service.catalog.videos.readings import fields_of, in_one_line
 from loader_service.catalog.videos.sibling_groups import MOST_PARTS, is_recording
 from loader_service.schema import VIDEO, Schema, SchemaField
@@ -56,7 +57,13 @@ def lines_of_pairs(found: Found) -> dict[str, str]:
         portions |= _of_groups(filled)
     if found.layout == "groups" and 1 < len(filled) <= _MOST_NAMES:
         return portions | _of_datasets(filled) | _of_inner_groups(filled)
-    return portions or _of_fields(filled[0]) if found.layout == "table" and len(filled) == 1 else {}
+    if found.layout not in {"table", "files"} or len(filled) != 1 or filled[0].frame_count == 1:
+        return {}
+    return portions or line_of_two_tables(dict(_timed(filled[0])), _are_words) or _of_table(found)
+
+
+def _of_table(found: Found) -> dict[str, str]:
+    return _of_fields(found.filled[0]) if found.layout == "table" else {}
 
 
 def _of_groups(filled: Sequence[Episode]) -> dict[str, str]:

@@ -1,0 +1,89 @@
+"""Says where the columns of a table are those of several tables with labels of their own, of one length. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from loader_service.catalog.inner_paths import basename_of, join, parent_of
+from loader_service.catalog.videos.readings import in_one_line
+from loader_service.schema import Schema, SchemaField
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from loader_service.catalog.videos.episodes import VideoField
+
+_LINE = (
+    "row n of {0!r} and of {1!r} are served as one sample, and {2!r} and {3!r} have labels of their own; if they do "
+    "not belong together, {4} in a --schema serves the rows of {2!r} alone, in a file"
+)
+
+_LABELS = re.compile(r"y|lbls?|labels?|targets?|class(es)?|categor(y|ies)", re.IGNORECASE)
+
+
+class _Column(NamedTuple):
+    """A column of a table that is named by two words: the table's, and what it is there."""
+
+    table: str
+    inside: str
+    part: VideoField
+
+
+def line_of_two_tables(parts: Mapping[str, VideoField], are_words: Callable[[Sequence[str]], bool]) -> dict[str, str]:
+    """Return the line where all columns are called by the word of a table, and each such word has labels: ``source_y``.
+
+    Parameters
+    ----------
+    parts
+        All fields of the table with an entry for each row.
+    are_words
+        Tells whether names say neither a number nor what is seen.
+    """
+    for at_end in (False, True):
+        columns = [_split(key, part, at_end=at_end) for key, part in parts.items()]
+        tables: dict[str, dict[str, _Column]] = {}
+        for column in filter(None, columns):
+            tables.setdefault(column.table, {})[column.inside] = column
+        if None in columns or len(tables) < 2 or not _are_alike(list(tables.values())):
+            continue
+        names = list(tables)
+        if not are_words([basename_of(name) for name in names]):
+            return {}
+        first, second, *_ = tables.values()
+        inside = next(each for each in first if not _LABELS.fullmatch(each))
+        fields = tuple(SchemaField.at(column.part.path, column.part.kind) for column in first.values())
+        shown = in_one_line(Schema(("files" if _is_encoded(first) else "table",), fields))
+        paths = first[inside].part.path, second[inside].part.path
+        return {f"{paths[0]} (pairs)": _LINE.format(*paths, *map(basename_of, names[:2]), shown)}
+    return {}
+
+
+def _split(key: str, part: VideoField, *, at_end: bool) -> _Column | None:
+    """Return the two words of a name; `at_end`: of which the last one is the table's."""
+    name = basename_of(key)
+    head, separator, tail = name.rpartition("_") if at_end else name.partition("_")
+    table, inside = (tail, head) if at_end else (head, tail)
+    return _Column(join(parent_of(key), table), inside, part) if separator and table and inside else None
+
+
+def _are_alike(tables: Sequence[Mapping[str, _Column]]) -> bool:
+    """Tell whether tables have the same columns, of the same forms: labels, a number or a text a row, and what is more.
+
+    Coordinates ``hand_x`` and ``hand_y`` are both a number a row.
+    """
+    first, *others = tables
+    labels = [column for inside, column in first.items() if _LABELS.fullmatch(inside)]
+    deep = any(column.part.shape or column.part.frames for column in first.values())
+    if not labels or not deep or any(column.part.shape not in {(), (1,)} or column.part.frames for column in labels):
+        return False
+    forms = [{inside: _form(column.part) for inside, column in table.items()} for table in (first, *others)]
+    return len(first) > len(labels) and all(each == forms[0] for each in forms)
+
+
+def _form(part: VideoField) -> tuple[object, ...]:
+    return part.kind, part.dtype, part.shape, part.frames is None
+
+
+def _is_encoded(table: Mapping[str, _Column]) -> bool:
+    return any(column.part.frames for column in table.values())
