@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.inner_paths import basename_of, by_form, parent_of, unnumbered
+from loader_service.catalog.scan.kinds_of_files import are_kinds
 from loader_service.catalog.split_words import WORDS
 from loader_service.catalog.videos.frame_axis import have_roles
 from loader_service.catalog.videos.readings import in_one_line
@@ -192,7 +193,7 @@ def _look_like_classes(holders: Sequence[str]) -> bool:
     found = set(holders)
     named = all(found) and found.isdisjoint(WORDS)
     told_apart = len({unnumbered(name) for name in found}) > 1 or all(map(_WORDNET.fullmatch, found))
-    return named and 1 < len(found) < len(holders) and told_apart
+    return named and 1 < len(found) < len(holders) and told_apart and not are_kinds(found)
 
 
 def numbered_values(names: Sequence[str]) -> dict[str, list[str]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
 import shlex
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.inner_paths import unnumbered
 from loader_service.stores.urls import is_url
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ _MOST_PARTS = 4
 #: Files of a data set that has one for each array and one for each split.
 _MOST_WITH_LISTS = 12
 
-_LAST_NUMBER = re.compile(r"[0-9]+(?=[^0-9/.]*([.][^./]*)?$)")
+_LAST_NUMBER = re.compile(r"[0-9]+(?=[^0-9]*$)")
 
 
 class Joined(Enum):
@@ -55,17 +57,24 @@ def how_to_join(paths: Sequence[str], counts: Sequence[int] = (), how: Joined = 
     how
         What of each belongs together.
     """
-    patterns = _by_number(paths)
-    if patterns:
-        command = _command("join", "--by", Joined.NUMBERS.value, "-o", "joined", *patterns)
-        return (
-            f"; or, if files of one number belong together, as of {' and '.join(map(repr, patterns))}, make one of "
-            f"each and give those, 'joined/*.h5': `{command}`"
-        )
+    joined, patterns = join_by_numbers(paths)
+    if joined:
+        shown = " and ".join(map(repr, patterns))
+        return f"; or, if files of one number belong together, as of {shown}, make one of each{joined}"
     if not 1 < len(paths) <= _MOST_PARTS or len(set(counts)) > 1 or any(map(is_url, paths)):
         return ""
     command = _command("join", "--by", how.value, "-o", "joined.h5", *paths)
     return f"; or, if {_PARTS[how]} each of these files belongs together, make one of them and give that: `{command}`"
+
+
+def join_by_numbers(paths: Sequence[str]) -> tuple[str, list[str]]:
+    """Return what to give then, with the command that makes a file of each number, and a pattern for each kind.
+
+    Empty where files are not of a few kinds with the same numbers each.
+    """
+    patterns = _by_number(paths)
+    command = _command("join", "--by", Joined.NUMBERS.value, "-o", "joined", *patterns)
+    return (f" and give those, 'joined/*.h5': `{command}`", patterns) if patterns else ("", [])
 
 
 def how_to_flatten(path: str) -> str:
@@ -108,14 +117,22 @@ def _command(*words: str) -> str:
 
 
 def _by_number(paths: Sequence[str]) -> list[str]:
-    """Return files as patterns with a star for their last number, if a few have the same numbers; else none."""
+    """Return files as patterns with a star for their last number, if a few have the same numbers; else none.
+
+    Patterns that only numbers tell apart are of no kinds: slices of a patient each.
+    """
     numbers: dict[str, set[str]] = {}
     for path in paths:
-        number = None if is_url(path) else _LAST_NUMBER.search(path)
+        folder, name = os.path.split(path)
+        stem, ending = os.path.splitext(name)
+        number = None if is_url(path) else _LAST_NUMBER.search(stem)
         if number is None:
             return []
-        pattern = f"{glob.escape(path[: number.start()])}*{glob.escape(path[number.end() :])}"
-        numbers.setdefault(pattern, set()).add(number[0])
+        pattern = f"{stem[: number.start()]}\0{stem[number.end() :]}{ending}"
+        numbers.setdefault(os.path.join(folder, pattern), set()).add(number[0])
     first = next(iter(numbers.values()))
     alike = all(each == first for each in numbers.values())
-    return list(numbers) if 1 < len(numbers) <= _MOST_PARTS and alike and len(first) > 1 else []
+    told = len({unnumbered(pattern) for pattern in numbers}) == len(numbers)
+    if not (1 < len(numbers) <= _MOST_PARTS and alike and told and len(first) > 1):
+        return []
+    return [glob.escape(pattern).replace("\0", "*") for pattern in numbers]

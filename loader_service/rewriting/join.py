@@ -66,12 +66,13 @@ def join_numbered(kinds: Sequence[Sequence[str]], folder: str) -> list[str]:
         Path(folder).mkdir()
     except OSError as error:
         raise ConfigError(f"{folder!r} cannot be made: {error.strerror}; give another --output") from error
+    names = _names_of_kinds([paths[0] for paths in kinds])
     written: list[str] = []
     try:
         for number in numbered[0]:
             path = str(Path(folder, f"{number}.h5"))
             with opened([paths[number] for paths in numbered]) as files, new_file(path) as out:
-                _copy_tops(out, files)
+                _copy_kinds(out, files, names)
             written.append(path)
     except BaseException:
         for path in written:
@@ -86,6 +87,36 @@ def _last_number(path: str) -> str:
     if not numbers:
         raise CatalogError(f"{path!r} has no number in its name; join such files by rows")
     return str(numbers[-1])
+
+
+def _names_of_kinds(paths: Sequence[str]) -> list[str]:
+    """Return what tells files of several kinds apart: a word of their names, or else their folders'; empty if neither.
+
+    `paths`: a file of each kind.
+    """
+    words = [[word for word in _NO_WORD.split(Path(path).stem) if word] for path in paths]
+    common = set(words[0]).intersection(*words)
+    for names in (["_".join(word for word in each if word not in common) for each in words],
+                  [Path(path).parent.name for path in paths]):  # fmt: skip
+        if len(set(names)) == len(names) and all(names):
+            return names
+    return []
+
+
+#: What parts the words of a file's name, numbers included.
+_NO_WORD = re.compile(r"[^A-Za-z]+")
+
+
+def _copy_kinds(out: h5py.File, files: Sequence[h5py.File], names: Sequence[str]) -> None:
+    """Copy what lies at the top of each file; where all hold one dataset, of one name, by the names of their kinds."""
+    tops = {tuple(file) for file in files}
+    if len(tops) > 1 or len(next(iter(tops))) != 1 or not names:
+        _copy_tops(out, files)
+        return
+    for name, file in zip(names, files, strict=True):
+        with _copied(file, out) as copied:
+            copied.copy_attributes(file, out)
+            copied.copy_member(file, next(iter(file)), name)
 
 
 def _copy_tops(out: h5py.File, files: Sequence[h5py.File]) -> None:

@@ -23,6 +23,7 @@ from loader_service.catalog.paths import expand_patterns
 from loader_service.catalog.scan import scan_start
 from loader_service.catalog.scan.assemble import Scanned, assemble
 from loader_service.catalog.scan.internal_faults import DIGITS_REMEDY, is_of_digits, told
+from loader_service.catalog.scan.kinds_of_files import lines_of_kinds
 from loader_service.catalog.scan.scan_pool import Outcome, ScanPool
 from loader_service.catalog.splits.file_names import check_one_split, files_of_split
 from loader_service.catalog.videos.readings import FilesQuestionError
@@ -265,9 +266,10 @@ def _beside_others(error: CatalogError, paths: Sequence[str]) -> CatalogError:
     if "--schema FILE" not in str(error):
         return error
     tried = "; what is shown was tried on this file alone, and a schema is for all that are given"
+    kinds = "".join(f"; {line}" for line in lines_of_kinds(paths))
     return type(error)(
         f"{error}{tried * ('`videos = ' in str(error))}; or, if only the other files are meant, leave it out, as "
-        f"--on-bad-file skip does{how_to_join(paths)}"
+        f"--on-bad-file skip does{kinds or how_to_join(paths)}"
     )
 
 

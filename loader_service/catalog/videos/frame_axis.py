@@ -28,6 +28,9 @@ _ROLES = frozenset(
     """.split()  # noqa: SIM905 - a list of words reads better than one of quoted words
 )
 
+#: What maps of directions are called, beside pictures, or depths; else that is a class.
+_NORMALS, _COLOURS = frozenset({"normal", "normals"}), frozenset({"rgb", "color", "colour", "depth"})
+
 _WORDS = re.compile(r"[A-Za-z]+")
 
 #: What maps of a picture are called.
@@ -78,7 +81,9 @@ def have_any_sides(datasets: Sequence[DatasetInfo]) -> bool:
 def have_roles(names: Iterable[str]) -> bool:
     """Tell whether all names have a word that says what was seen or done, or differ in a letter at their end."""
     each = [basename_of(name) for name in names]
-    words = [frozenset(_ROLES & set(map(str.lower, _WORDS.findall(name)))) for name in each]
+    found = [set(map(str.lower, _WORDS.findall(name))) for name in each]
+    roles = _ROLES | _NORMALS if any(_COLOURS & one for one in found) else _ROLES
+    words = [frozenset(roles & one) for one in found]
     if all(words):
         # Ids of one camera's films share its words, and differ in more than a number.
         return len(set(words)) > 1 or not are_ids(each) or len(set(map(unnumbered, each))) == 1

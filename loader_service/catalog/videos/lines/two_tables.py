@@ -22,7 +22,7 @@ _LINE = (
 _LABELS = re.compile(r"y|lbls?|labels?|targets?|class(es)?|categor(y|ies)", re.IGNORECASE)
 
 
-class _Column(NamedTuple):
+class _TableColumn(NamedTuple):
     """A column of a table that is named by two words: the table's, and what it is there."""
 
     table: str
@@ -42,7 +42,7 @@ def line_of_two_tables(parts: Mapping[str, VideoField], are_words: Callable[[Seq
     """
     for at_end in (False, True):
         columns = [_split(key, part, at_end=at_end) for key, part in parts.items()]
-        tables: dict[str, dict[str, _Column]] = {}
+        tables: dict[str, dict[str, _TableColumn]] = {}
         for column in filter(None, columns):
             tables.setdefault(column.table, {})[column.inside] = column
         if None in columns or len(tables) < 2 or not _are_alike(list(tables.values())):
@@ -59,15 +59,15 @@ def line_of_two_tables(parts: Mapping[str, VideoField], are_words: Callable[[Seq
     return {}
 
 
-def _split(key: str, part: VideoField, *, at_end: bool) -> _Column | None:
+def _split(key: str, part: VideoField, *, at_end: bool) -> _TableColumn | None:
     """Return the two words of a name; `at_end`: of which the last one is the table's."""
     name = basename_of(key)
     head, separator, tail = name.rpartition("_") if at_end else name.partition("_")
     table, inside = (tail, head) if at_end else (head, tail)
-    return _Column(join(parent_of(key), table), inside, part) if separator and table and inside else None
+    return _TableColumn(join(parent_of(key), table), inside, part) if separator and table and inside else None
 
 
-def _are_alike(tables: Sequence[Mapping[str, _Column]]) -> bool:
+def _are_alike(tables: Sequence[Mapping[str, _TableColumn]]) -> bool:
     """Tell whether tables have the same columns, of the same forms: labels, a number or a text a row, and what is more.
 
     Coordinates ``hand_x`` and ``hand_y`` are both a number a row.
@@ -85,5 +85,5 @@ def _form(part: VideoField) -> tuple[object, ...]:
     return part.kind, part.dtype, part.shape, part.frames is None
 
 
-def _is_encoded(table: Mapping[str, _Column]) -> bool:
+def _is_encoded(table: Mapping[str, _TableColumn]) -> bool:
     return any(column.part.frames for column in table.values())

@@ -1,0 +1,85 @@
+"""Files whose names say kinds of what is seen have a line with the command that joins them, which works."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.advice import label_advice
+from loader_service.errors import CatalogError
+from tests.catalog.advice import run_command_in
+from tests.support.catalogs import catalog_of
+
+_PICTURE = (24, 32, 3)
+
+
+def _write(folder, names, shape=_PICTURE):
+    for number, name in enumerate(names):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        with h5py.File(folder / name, "w") as root:
+            root["dataset"] = np.full(shape, number, np.uint8)
+
+
+def _files(folder):
+    return sorted(folder.rglob("*.h*5"))
+
+
+def _line(found):
+    (line,) = [each for each in found.left_out if "say several kinds" in each]
+    return line
+
+
+@pytest.mark.parametrize(
+    ("names", "kinds"),
+    [
+        ([f"frame.000{n}.{kind}.hdf5" for n in range(3) for kind in ("color", "normal")], {"color", "normal"}),
+        ([f"image_{n}.h5" for n in (1, 2, 10)] + [f"mask_{n}.h5" for n in (1, 2, 10)], {"image", "mask"}),
+        ([f"{kind}/{n}.h5" for n in range(3) for kind in ("image", "mask", "depth")], {"image", "mask", "depth"}),
+    ],
+)
+def test_a_line_has_the_command_that_makes_one_sample_of_the_files_of_a_number(tmp_path, names, kinds):
+    _write(tmp_path / "data", names)
+    with closing(catalog_of(tmp_path, *_files(tmp_path / "data"))) as found:
+        assert found.video_count == len(names)
+        run_command_in(_line(found), tmp_path / "new")
+        assert "{folder}" not in str(label_advice(found))
+    with closing(catalog_of(tmp_path / "new/joined")) as joined:
+        assert joined.video_count == len(names) / len(kinds)
+        assert {field.name for field in joined.fields} == kinds
+
+
+def test_kinds_in_several_folders_and_without_numbers_have_a_line_too(tmp_path):
+    _write(tmp_path, [f"cam{c}/frame.{n}.{k}.h5" for c in (0, 1) for n in (3, 4) for k in ("semantic_instance", "rgb")])
+    with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:
+        assert "make one of each" in _line(found)
+        assert "and so in each of 2 folders" in _line(found)
+    _write(tmp_path / "b", [f"{kind}/{name}.h5" for name in ("ann", "bob") for kind in ("images", "masks")])
+    with closing(catalog_of(tmp_path, *_files(tmp_path / "b"))) as found:
+        assert _line(found).endswith("give the files of one kind alone")
+
+
+def test_a_question_about_one_of_such_files_says_so(tmp_path):
+    _write(tmp_path, [f"frame.{n}.{kind}.h5" for n in range(3) for kind in ("depth", "semantic")], shape=(24, 32))
+    with pytest.raises(CatalogError, match="say several kinds, 'depth', 'semantic'.*join --by numbers"):
+        catalog_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"{side}/{n}.h5" for n in range(3) for side in ("left", "right")],
+        [f"image_{side}/{n}.h5" for n in range(3) for side in ("left", "right")],
+        [f"{name}/{n}.h5" for n in range(3) for name in ("cat", "mask")],
+        [f"image_{n}.h5" for n in range(3)] + [f"mask_{n}.h5" for n in range(2)],
+        ["image_0.h5", "mask_0.h5"],
+        [f"patient_{p}_slice_{n}.h5" for p in (1, 2) for n in range(3)],
+        [f"{name}/{n}.h5" for n in range(3) for name in ("normal", "tumor")],
+    ],
+)
+def test_views_classes_and_numbers_are_no_kinds(tmp_path, names):
+    _write(tmp_path, names)
+    with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:
+        assert not [line for line in found.left_out if "say several kinds" in line]
