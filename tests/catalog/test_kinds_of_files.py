@@ -63,7 +63,7 @@ def test_kinds_in_several_folders_and_without_numbers_have_a_line_too(tmp_path):
 
 def test_a_question_about_one_of_such_files_says_so(tmp_path):
     _write(tmp_path, [f"frame.{n}.{kind}.h5" for n in range(3) for kind in ("depth", "semantic")], shape=(24, 32))
-    with pytest.raises(CatalogError, match="say several kinds, 'depth', 'semantic'.*join --by numbers"):
+    with pytest.raises(CatalogError, match=r"say several kinds, 'depth', 'semantic'.*join --by numbers"):
         catalog_of(tmp_path)
 
 

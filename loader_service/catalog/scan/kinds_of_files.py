@@ -38,8 +38,9 @@ def lines_of_kinds(paths: Sequence[str]) -> list[str]:
     """Return a line where a word for what is seen, and nothing else, tells files apart, each with one of each kind."""
     if len(paths) < 2 * _FEWEST or is_url(paths[0]):
         return []
-    folders = (partial(_by_folder, above) for above in range(1, _MOST_FOLDERS + 1))
-    for way in (_by_suffix, _by_prefix, *folders):
+    ways: list[_Way] = [_by_suffix, _by_prefix]
+    ways += [partial(_by_folder, above) for above in range(1, _MOST_FOLDERS + 1)]
+    for way in ways:
         if kinds := _kinds(paths, way):
             return [_line(len(paths), kinds)]
     return []

@@ -107,8 +107,10 @@ def _ends_seen(whole: WholeRows, tree: Tree) -> str:
         return _cut_line(f"numbers that sum to their count, or rise to it, {named},", sums, whole)
     rows = {(count,), (count, 1)}
     columns = [info for info in whole.beside if info.shape in rows and info.kind is not ElementKind.VLEN_BYTES]
+    if not columns:
+        return ""
     try:
-        words, bounds = _said_by_columns(whole, columns) if columns else ("", None)
+        words, bounds = _said_by_columns(whole, columns)
     except CatalogError as error:
         return f"{error}; {_UNTIL_THEN}"
     if bounds is None:

@@ -14,7 +14,7 @@ from loader_service.catalog.videos.aside.set_aside import REFERRED
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
@@ -89,7 +89,8 @@ def refuse_reversed(hdf5: HDF5File, tree: Tree, found: Found) -> None:
     """Refuse a table whose last axis counts what another dataset has too, in a file with reversed axes: samples.
 
     So ``(samples, x, y, times)`` beside ``(samples, x, y)`` lie in a file of MATLAB, or ``(features, samples)`` beside
-    as many labels in one of R, or ``(2, samples)`` beside several ``(1, samples)``, columns of one table there.
+    as many labels in one of R, or ``(2, samples)`` beside several ``(1, samples)``, columns of one table there. Where
+    there are as many labels as rows, the rows are samples, as ``(N, 3, H, W)`` beside their mean are.
 
     Raises
     ------
@@ -110,7 +111,8 @@ def refuse_reversed(hdf5: HDF5File, tree: Tree, found: Found) -> None:
     ]
     columns = last > table.frame_count and sum(info.shape == (1, last) for info in others) > 1
     others = [info for info in others if columns or _counts(info)]
-    if len(main.shape) < 2 or last == table.frame_count or not others:
+    labelled = any(_LABELS.search(info.basename) and _has(info, table.frame_count) for info in tree.datasets.values())
+    if len(main.shape) < 2 or last == table.frame_count or not others or (labelled and not columns):
         return
     writer = next((each for info in (main, *others) if (each := _writer(hdf5, info, attributed))), "")
     if writer:
@@ -120,15 +122,20 @@ def refuse_reversed(hdf5: HDF5File, tree: Tree, found: Found) -> None:
             "them so, as by np.moveaxis(array, -1, 0), or serve them by --source package.module:Name; as they lie, "
             "there are",
             [
-                Reading.of_table(f"{table.frame_count} rows", fields_of([main])),
+                Reading.of_table(f"{table.frame_count} rows", fields_of(_deep(table.rows))),
                 Reading.of_file("one sample a file", fields_of([main], whole=True)),
             ],
         )
 
 
+def _deep(rows: Sequence[DatasetInfo]) -> list[DatasetInfo]:
+    """Return what has more than a number a row."""
+    return [info for info in rows if len(info.shape) > 1 and math.prod(info.shape[1:]) > 1]
+
+
 def _has(info: DatasetInfo, count: int) -> bool:
     """Tell whether a dataset has so many entries: along its last axis, or, a row or column of MATLAB, in all."""
-    return info.shape[-1:] == (count,) or (len(info.shape) > 1 and math.prod(info.shape) == count)
+    return info.shape[-1:] == (count,) or math.prod(info.shape) == count == max(info.shape, default=0)
 
 
 def _counts(info: DatasetInfo) -> bool:

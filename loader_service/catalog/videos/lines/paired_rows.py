@@ -57,13 +57,17 @@ def lines_of_pairs(found: Found) -> dict[str, str]:
         portions |= _of_groups(filled)
     if found.layout == "groups" and 1 < len(filled) <= _MOST_NAMES:
         return portions | _of_datasets(filled) | _of_inner_groups(filled)
-    if found.layout not in {"table", "files"} or len(filled) != 1 or filled[0].frame_count == 1:
-        return {}
-    return portions or line_of_two_tables(dict(_timed(filled[0])), _are_words) or _of_table(found)
+    if len(filled) != 1 or portions:
+        return portions
+    several = (
+        len(filled[0].parts) >= _LEAST_OF_TABLES and filled[0].frame_count > 1 and found.layout in {"table", "files"}
+    )
+    tables = line_of_two_tables(dict(_timed(filled[0])), _are_words) if several else {}
+    return tables or (_of_fields(filled[0]) if found.layout == "table" else {})
 
 
-def _of_table(found: Found) -> dict[str, str]:
-    return _of_fields(found.filled[0]) if found.layout == "table" else {}
+#: Columns of two tables with labels of their own, at least.
+_LEAST_OF_TABLES = 4
 
 
 def _of_groups(filled: Sequence[Episode]) -> dict[str, str]:
