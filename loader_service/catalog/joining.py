@@ -37,6 +37,9 @@ class Joined(Enum):
     NUMBERS = "numbers"
 
 
+#: The option by which files of one number, or name, belong together.
+NUMBERS = f"--by {Joined.NUMBERS.value}"
+
 #: Words for what files may hold a part of each of.
 _PARTS = {
     Joined.ROWS: "row n of",
@@ -60,20 +63,29 @@ def how_to_join(paths: Sequence[str], counts: Sequence[int] = (), how: Joined = 
     joined, patterns = join_by_numbers(paths)
     if joined:
         shown = " and ".join(map(repr, patterns))
-        return f"; or, if files of one number belong together, as of {shown}, make one of each{joined}"
+        return (
+            f"; or, if files of one {what_is_alike(patterns)} belong together, as of {shown}, make one of each{joined}"
+        )
     if not 1 < len(paths) <= _MOST_PARTS or len(set(counts)) > 1 or any(map(is_url, paths)):
         return ""
+    if how is Joined.ROWS and len(set(map(unnumbered, paths))) < len(paths):
+        return ""  # files that a number tells apart are alike, and hold no parts of the same rows
     command = _command("join", "--by", how.value, "-o", "joined.h5", *paths)
     return f"; or, if {_PARTS[how]} each of these files belongs together, make one of them and give that: `{command}`"
 
 
-def join_by_numbers(paths: Sequence[str]) -> tuple[str, list[str]]:
-    """Return what to give then, with the command that makes a file of each number, and a pattern for each kind.
+def what_is_alike(patterns: Sequence[str]) -> str:
+    """Return what in names of files says which belong together: all of it, where patterns leave a folder only."""
+    return "name" if all(os.path.basename(pattern).startswith("*.") for pattern in patterns) else "number"
 
-    Empty where files are not of a few kinds with the same numbers each.
+
+def join_by_numbers(paths: Sequence[str]) -> tuple[str, list[str]]:
+    """Return what to give then, with the command that makes a file of each number or name, and patterns of kinds.
+
+    Empty where files are not of a few kinds with the same numbers, or names, each.
     """
-    patterns = _by_number(paths)
-    command = _command("join", "--by", Joined.NUMBERS.value, "-o", "joined", *patterns)
+    patterns = _by_number(paths) or _by_folder(paths)
+    command = _command("join", *NUMBERS.split(), "-o", "joined", *patterns)
     return (f" and give those, 'joined/*.h5': `{command}`", patterns) if patterns else ("", [])
 
 
@@ -114,6 +126,21 @@ def names_of_files(paths: Sequence[str]) -> list[str]:
 
 def _command(*words: str) -> str:
     return shlex.join(("loader-service", *words))
+
+
+def _by_folder(paths: Sequence[str]) -> list[str]:
+    """Return the files of a few folders as a pattern for each, if all have the same names there; else none."""
+    names: dict[str, set[str]] = {}
+    for path in paths if not any(map(is_url, paths)) else ():
+        folder, name = os.path.split(path)
+        names.setdefault(folder, set()).add(name)
+    first = next(iter(names.values()), set())
+    endings = {os.path.splitext(name)[1] for name in first}
+    told = len(set(map(unnumbered, names))) == len(names)
+    if not (1 < len(names) <= _MOST_PARTS and told and len(endings) == 1 and len(first) > 1):
+        return []
+    return [os.path.join(glob.escape(each), f"*{glob.escape(next(iter(endings)))}") for each in names
+            if all(found == first for found in names.values())]  # fmt: skip
 
 
 def _by_number(paths: Sequence[str]) -> list[str]:

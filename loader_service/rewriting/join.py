@@ -40,7 +40,9 @@ def join(how: Joined, paths: Sequence[str], output: str) -> None:
 
 
 def join_numbered(kinds: Sequence[Sequence[str]], folder: str) -> list[str]:
-    """Write a file into a new folder for each number that files have in their names; return their paths.
+    """Write a file into a new folder for each number, or name, that files of all kinds have; return their paths.
+
+    By their names where these are the same for each kind, and a number comes back, or none is there.
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ def join_numbered(kinds: Sequence[Sequence[str]], folder: str) -> list[str]:
     CatalogError, ConfigError
         As `join`; also when a number is not one of each kind.
     """
-    numbered = [{_last_number(path): path for path in paths} for paths in kinds]
+    numbered = _by_names(kinds) or [{_last_number(path): path for path in paths} for paths in kinds]
     for paths, numbers in zip(kinds, numbered, strict=True):
         if len(numbers) < len(paths) or numbers.keys() != numbered[0].keys():
             raise CatalogError(
@@ -80,6 +82,15 @@ def join_numbered(kinds: Sequence[Sequence[str]], folder: str) -> list[str]:
         os.rmdir(folder)
         raise
     return written
+
+
+def _by_names(kinds: Sequence[Sequence[str]]) -> list[dict[str, str]]:
+    """Return the files of each kind by their names, if all have the same ones, that numbers do not tell apart."""
+    named = [{Path(path).stem: path for path in paths} for paths in kinds]
+    numbers = {found[-1] for stem in named[0] if (found := _NUMBER.findall(stem))}
+    whole = all(len(names) == len(paths) for names, paths in zip(named, kinds, strict=True))
+    alike = whole and all(names.keys() == named[0].keys() for names in named)
+    return named if alike and len(numbers) < len(named[0]) else []
 
 
 def _last_number(path: str) -> str:

@@ -28,7 +28,7 @@ _OUTPUT = click.option("-o", "--output", required=True, metavar="OUT.h5", help="
     default=Joined.ROWS.value,
     show_default=True,
     help="What belongs together: row n of each file; groups of one name; datasets of one name, each file as a group; "
-    "files under their names; or files of one number, each argument a pattern of one kind, into a folder.",
+    "files under their names; or files of one number, or name, each argument a pattern of one kind, into a folder.",
 )
 @_OUTPUT
 def join_command(files: tuple[str, ...], by: str, output: str) -> None:

@@ -160,3 +160,33 @@ def test_the_command_of_the_refusal_writes_structs_complex_numbers_and_cells_as_
         assert [file[f"names/{number}"].asstr()[()] for number in range(2)] == ["é", "run"]
         assert all(np.array_equal(file[f"videos/{number}"], each.T) for number, each in enumerate(videos))
         assert "#refs#" not in file
+
+
+@pytest.mark.parametrize(
+    "names", [["2016-01-30--11-24-51", "2016-02-02--10-16-51"], ["lena", "baboon"], ["drive_3", "drive_12"]]
+)
+def test_files_of_the_same_names_in_two_folders_have_the_command_that_makes_one_of_each(tmp_path, names):
+    for number, name in enumerate(names):
+        for folder, inside, values in (("camera", "frames", _PICTURES), ("log", "speed", np.full((12, 3), number))):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            with h5py.File(tmp_path / folder / f"{name}.h5", "w") as file:
+                file[inside] = values
+    with pytest.raises(CatalogError, match="have no frames or arrays in common") as caught:
+        catalog_of(tmp_path, *sorted(tmp_path.rglob("*.h5")))
+    assert "--schema" not in str(caught.value)
+    run_command_in(str(caught.value), tmp_path / "new")
+    with closing(catalog_of(tmp_path, tmp_path / "new/joined/*.h5")) as found:
+        assert ([field.name for field in found.fields], found.file_count) == (["frames", "speed"], 2)
+
+
+@pytest.mark.parametrize(
+    "names", [[f"patient{p}_slice_{n}" for p in (1, 2) for n in (1, 2, 3)], ["traj0", "traj1", "traj2"]]
+)
+def test_files_that_only_numbers_tell_apart_are_not_joined(tmp_path, names):
+    for name in names:
+        with h5py.File(tmp_path / f"{name}.h5", "w") as file:
+            file["image"] = np.ones((31, 26), np.float32)
+            file["label"] = np.ones((31, 26), np.uint8)
+    with pytest.raises(CatalogError, match="first axis may be time") as caught:
+        catalog_of(tmp_path)
+    assert "join" not in str(caught.value)

@@ -11,7 +11,7 @@ import numpy as np
 
 from loader_service.catalog.dtypes import is_text
 from loader_service.catalog.inner_paths import basename_of
-from loader_service.catalog.joining import Joined, how_to_join_scans
+from loader_service.catalog.joining import NUMBERS, Joined, how_to_join_scans
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES, RESERVED
 from loader_service.catalog.scan.axes_between import lines_of_axes_between
@@ -149,6 +149,8 @@ def _check_any(
         if readings:
             raise FilesQuestionError(TwoReadingsError(f"{found} or, if they are one field", readings))
         joined = how_to_join_scans(files, _parts_of(files[0][1]))
+        if NUMBERS in joined:  # no schema has fields of two files
+            raise CatalogError(f"{found.removesuffix(',')}{joined}")
         raise CatalogError(f"{found} or say with --schema where the fields are{joined}")
 
 

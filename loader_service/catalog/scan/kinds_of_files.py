@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import grouped
-from loader_service.catalog.joining import join_by_numbers
+from loader_service.catalog.joining import join_by_numbers, what_is_alike
 from loader_service.sizes import counted
 from loader_service.stores.urls import is_url
 
@@ -96,7 +96,11 @@ def _line(count: int, kinds: Mapping[str, Mapping[str, str]]) -> str:
     joined, patterns = join_by_numbers([each[rest] for each in kinds.values() for rest in together])
     alone = f", such as {patterns[0]!r}" if patterns else ""
     one = "; give the files of one kind alone"
-    remedy = f"{one}{alone}, or, if files of one number belong together, make one of each{joined}" if joined else one
+    remedy = (
+        f"{one}{alone}, or, if files of one {what_is_alike(patterns)} belong together, make one of each{joined}"
+        if joined
+        else one
+    )
     more = f", and so in each of {len(folders)} folders" if joined and len(folders) > 1 else ""
     return (
         f"the names of {counted(count, 'file')} say several kinds, {', '.join(map(repr, kinds))}, of the same things, "

@@ -125,7 +125,13 @@ def _instead(hdf5: HDF5File, key: str, episode: Episode) -> str:
     found = hdf5.file.get(path) if episode.root is not None and path in hdf5.file else None
     if not isinstance(found, h5py.Dataset) or not found.shape or found.shape[0] == episode.frame_count:
         return "none"
-    return f"{found.shape[0]} entries there for {episode.frame_count} frames; {_SHORTEST}, in a file"
+    count = found.shape[0]
+    remedy = _VALUE if 2 * count <= episode.frame_count else _SHORTEST
+    return f"{count} entries there for {episode.frame_count} frames; {remedy}, in a file"
+
+
+#: What has half as many entries as frames, or fewer, is of parts of the video, and would end it far too early.
+_VALUE = 'kind = "value" of it in a --schema makes it a list of each video'
 
 
 _SHORTEST = '`lengths = "shortest"` in a --schema ends each video with its shortest field'

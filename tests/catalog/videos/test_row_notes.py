@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
+from tests.catalog.advice import schemas_in
 from tests.support.catalogs import catalog_of, declared_catalog
 
 
@@ -75,3 +76,38 @@ def test_names_of_columns_as_pandas_keeps_them_are_no_samples(tmp_path):
     with closing(catalog_of(tmp_path)) as found:
         (line,) = found.left_out
         assert "names of columns" in line
+
+
+def test_the_schema_of_a_line_makes_a_light_field_one_sample(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["LF"], root["depth"] = np.ones((5, 5, 20, 24, 3), np.uint8), np.ones((5, 5, 20, 24), np.float32)
+    with closing(catalog_of(tmp_path)) as found:
+        (line,) = [each for each in found.left_out if "light field" in each]
+    with closing(declared_catalog(tmp_path, schemas_in(line)[0])) as declared:
+        assert declared.frame_counts.tolist() == [1]
+        assert {field.shape for field in declared.fields} == {(5, 5, 20, 24, 3), (5, 5, 20, 24)}
+
+
+@pytest.mark.parametrize(
+    "shapes", [[(5, 4, 20, 24, 3), (5, 4, 20, 24)], [(5, 5, 20, 24, 3), (5,)], [(5, 5, 8), (5, 5, 9)]]
+)
+def test_films_of_cameras_and_matrices_are_no_light_fields(tmp_path, shapes):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number, shape in enumerate(shapes):
+            root[f"x{number}"] = np.ones(shape, np.float32)
+    with closing(catalog_of(tmp_path)) as found:
+        assert not [each for each in found.left_out if "light field" in each]
+
+
+def test_what_has_far_fewer_entries_than_frames_is_named_as_a_value(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number, (count, parts) in enumerate([(6, 6), (7, 3), (5, 4)]):
+            root[f"v{number}/features"], root[f"v{number}/score"] = np.ones((count, 8), np.float32), np.ones(count)
+            root[f"v{number}/marks"] = np.ones((parts, 2), np.int64)
+    with closing(catalog_of(tmp_path)) as found:
+        (line,) = [each for each in found.left_out if "'marks'" in each]
+    assert 'has 3 entries there for 7 frames; kind = "value" of it in a --schema makes it a list' in line
+    fields = [("features", "array"), ("marks", "value")]
+    shown = ", ".join(f'{{name = "{name}", kind = "{kind}", dataset = "{{video}}/{name}"}}' for name, kind in fields)
+    with closing(declared_catalog(tmp_path, f'videos = "groups"\nfield = [{shown}]')) as declared:
+        assert declared.frame_counts.tolist() == [6, 7, 5]

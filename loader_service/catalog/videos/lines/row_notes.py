@@ -30,6 +30,9 @@ _FEW_ROWS, _FAR_MORE = 4, 32
 #: Videos that are looked at, and axes of a volume, none of which are channels.
 _MOST_LOOKED_AT, _AXES_OF_A_VOLUME, _MOST_CHANNELS = 8, 3, 4
 
+#: Views of a light field along one axis, at most.
+_MOST_VIEWS = 32
+
 #: Axes of the rows of pictures in grey, ``(videos, height, width)``.
 _AXES_OF_GREY = 3
 
@@ -73,6 +76,7 @@ def lines_of_rows(found: Found, read: Callable[[str], Any], tree: Tree) -> dict[
                 f"its {count} rows are {part.shape} each; if it is one volume, or picture, and its first axis no time, "
                 f"{whole} in a --schema makes it one sample{_OF_VIDEOS * _may_hold_videos(part)}, in a file"
             )
+    lines = lines or _of_views(parts, count)
     if count == 1:
         lines |= {
             f"{key} (axes)": f"its only row is {part.shape}; if the first of these axes is time, "
@@ -87,6 +91,20 @@ def lines_of_rows(found: Found, read: Callable[[str], Any], tree: Tree) -> dict[
         if 1 < count <= _FEW_ROWS and len(part.shape) > 0 and part.shape[-1] >= _FAR_MORE * count and len(parts) == 1
     }
     return lines | _behind(parts, count, tree, found.left_out) | _padded(parts, read)
+
+
+def _of_views(parts: Mapping[str, VideoField], count: int) -> dict[str, str]:
+    """Return a line where all arrays begin with two axes of one length: a grid of views, as light fields are."""
+    deep = {key: part for key, part in parts.items() if part.shape}
+    views = all(len(part.shape) >= _AXES_OF_GREY and part.shape[0] == count for part in deep.values())
+    if not 1 < count <= _MOST_VIEWS or len(deep) < 2 or not views:
+        return {}
+    whole = in_one_line(Schema(("files",), fields_of([part.info for part in deep.values() if part.info], whole=True)))
+    key = max(deep, key=lambda each: math.prod(deep[each].shape))
+    return {
+        f"{key} (axes)": f"its {count} rows are {deep[key].shape} each, and all arrays begin with {count} x {count}; "
+        f"if these count views, as of a light field, {whole} in a --schema makes a file one sample, in a file"
+    }
 
 
 def _behind(parts: Mapping[str, VideoField], count: int, tree: Tree, left_out: Collection[str]) -> dict[str, str]:
