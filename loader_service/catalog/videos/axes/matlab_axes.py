@@ -111,7 +111,8 @@ def refuse_reversed(hdf5: HDF5File, tree: Tree, found: Found) -> None:
     ]
     columns = last > table.frame_count and sum(info.shape == (1, last) for info in others) > 1
     others = [info for info in others if columns or _counts(info)]
-    labelled = any(_LABELS.search(info.basename) and _has(info, table.frame_count) for info in tree.datasets.values())
+    labels = [info for info in tree.datasets.values() if _LABELS.search(info.basename)]
+    labelled = any(_has(info, table.frame_count) for info in labels) and not any(_has(info, last) for info in labels)
     if len(main.shape) < 2 or last == table.frame_count or not others or (labelled and not columns):
         return
     writer = next((each for info in (main, *others) if (each := _writer(hdf5, info, attributed))), "")
