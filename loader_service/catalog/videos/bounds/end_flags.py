@@ -53,7 +53,7 @@ def flagged_rows(
     lasts = [_flags(info, read) for info, name in columns if _LAST_FLAG.match(name)]
     weak = [_flags(info, read) for info, name in columns if any_end and _ANY_END_FLAG.match(name)]
     on = [_flags(info, read) for info, name in columns if any_end and _NO_END_FLAG.match(name)]
-    weak += [~flags for flags in on if flags is not None]
+    weak += [~flags for flags in on if flags is not None and 2 * flags.sum() >= frame_count]  # few rows are ends
     first = next((flags for flags in starts if flags is not None), None)
     if first is None:
         ends = next((flags for flags in lasts if flags is not None), None)
