@@ -143,8 +143,8 @@ _WAYS = {
 #: What is said about a field, or about rows, that are served; all other lines are of what is no field.
 _NOTE = re.compile(
     r"((['\"]).*) \((?:axes|cut off|gaps|no pictures|too large|episodes|names|packed|padded|split|samples|constant|"
-    r"zeros|pixels|ring|unfilled|pairs|unwritten|chunks|bytes|between videos|parts|map|numbers|end|empty|files|link|"
-    r"rows|word|alone)\)\2: ",
+    r"cameras|zeros|pixels|ring|unfilled|pairs|unwritten|chunks|bytes|between videos|parts|map|numbers|end|empty|"
+    r"files|link|rows|word|alone)\)\2: ",
     re.DOTALL,
 )
 

@@ -232,18 +232,19 @@ _OTHER_VERSION = re.compile(r"bad .*version|version.*not supported|unknown .*ver
 def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions, known: KnownForms) -> FileScan:
     tree = read_tree(hdf5.id, allow_external=options.allow_external, expect=hdf5.expect, keep=hdf5.keep)
     tree = with_noted_kinds(hdf5, tree)
+    schema = options.declared
     chosen = known.choose(
         hdf5,
         tree,
         lambda looked_at: find_in_split(looked_at, tree, options, partial(_find, looked_at, options)),
-        by_name=any((options.split, options.frames, options.declared)),
+        by_name=bool(options.split or options.frames or schema),
     )
     found, rows = chosen.found, chosen.rows
     filled = [number for number, episode in enumerate(found.episodes) if episode.frame_count]
-    fields, left_out = scan_fields(hdf5, found, options.declared)
+    fields, left_out = scan_fields(hdf5, found, schema)
     left_out |= {key: line(hdf5) for key, line in found.words.items() if left_out.get(key) == ""}
     left_out |= _lines_of_first(hdf5, tree, found)
-    declared = next((field for field in fields if _is_label(field)), None) if declares_label(options.declared) else None
+    declared = next((field for field in fields if _is_label(field)), None) if declares_label(schema) else None
     labels = _labels(hdf5, tree, chosen, options, declared, fields)
     counts = np.array([found.episodes[number].frame_count for number in filled], np.int64)
     if rows is not None:

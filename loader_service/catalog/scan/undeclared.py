@@ -63,6 +63,7 @@ from loader_service.catalog.videos.encoded.nested_videos import are_nested, grou
 from loader_service.catalog.videos.encoded.paired_groups import refuse_paired_groups
 from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
+from loader_service.catalog.videos.lines.alike_groups import lines_of_alike_groups
 from loader_service.catalog.videos.lines.chance_notes import lines_of_chance, lines_of_zeros
 from loader_service.catalog.videos.lines.class_names import lines_of_classes
 from loader_service.catalog.videos.lines.class_pictures import lines_of_class_pictures
@@ -136,6 +137,7 @@ LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_times(file.found),
     lambda file: lines_of_numbered_beside(file.tree, file.found, file.aside, file.kind_of_picture),
     lambda file: lines_of_few(file.found),
+    lambda file: lines_of_alike_groups(file.found),
     lambda file: lines_of_class_pictures(file.tree, file.found),
     lambda file: lines_of_numbers(file.found),
     lambda file: lines_of_first_and_last(file.tree, file.found, file.hdf5.entries),
@@ -168,7 +170,7 @@ def find_undeclared(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:
     for key in most:
         if "`videos = " in most[key]:
             found.left_out.pop(key.replace("(bytes)", "(alone)"), None)  # its schema is the same, or serves more
-    return replace(found, left_out=most | found.left_out | again)
+    return Found(found.layout, found.episodes, most | found.left_out | again, found.words)  # `replace` takes 24 calls
 
 
 def _decide(hdf5: HDF5File, tree: Tree, options: ScanOptions) -> Found:

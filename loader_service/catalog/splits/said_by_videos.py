@@ -70,7 +70,8 @@ def _attributes_of(hdf5: HDF5File, tree: Tree, episode: Episode) -> dict[str, st
 def by_values(hdf5: HDF5File, found: Found) -> Division | None:
     """Return the splits that a value of each video says: one that is called so, else one that has their words alone."""
     filled = found.filled
-    keys = list(dict.fromkeys(key for episode in (filled[:1] + filled[-1:]) for key in episode.parts))
+    ends = filled[:1] + filled[-1:]
+    keys = list(dict.fromkeys([key for each in ends for key, part in each.parts.items() if part.kind == "value"]))
     called = [key for key in keys if basename_of(key).removeprefix("@").lower() in COLUMNS]
     for key in [*called, *(key for key in keys if key not in called and len(filled) > 1)]:
         parts = [episode.parts.get(key) for episode in filled]

@@ -12,7 +12,7 @@ import pytest
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.worker.reader import Reader
 from tests.catalog.advice import schemas_in
-from tests.public_layouts.pictures import jpegs
+from tests.public_layouts.pictures import jpegs, write_vlen
 from tests.support.catalogs import catalog_of, declared_catalog, names_of
 
 if TYPE_CHECKING:
@@ -228,3 +228,45 @@ def test_raw_pictures_called_as_their_group_is_are_asked_about(tmp_path, counts)
         assert names_of(found) == ["cat", "dog"]
         assert found.frame_counts.tolist() == list(counts)
         np.testing.assert_array_equal(_read(found, 1, "frames", 1), _clip(10, 1))
+
+
+def _write_by_number(folder: Path, lengths: tuple[int, ...], *, encoded: bool) -> None:
+    """Write a group for each length, with two sequences of it called 0 and 1."""
+    with h5py.File(folder / "a.h5", "w") as root:
+        for group, length in enumerate(lengths):
+            for name in "01":
+                place = root.require_group(f"ep_{group}")
+                if encoded:
+                    write_vlen(place, name, jpegs(2 * group + int(name), length))
+                else:
+                    place[name] = _clip(2 * group + int(name), length)
+
+
+@pytest.mark.parametrize("encoded", [False, True], ids=["raw", "jpeg"])
+def test_numbered_sequences_whose_lengths_differ_between_groups_alone_are_asked_about(tmp_path, encoded):
+    _write_by_number(tmp_path, (4, 5, 6), encoded=encoded)
+    with pytest.raises(CatalogError, match="cameras of one video or videos of their own") as caught:
+        catalog_of(tmp_path)
+    found = []
+    for schema in schemas_in(str(caught.value)):
+        with closing(declared_catalog(tmp_path, schema)) as catalog:
+            found.append((catalog.video_count, [field.name for field in catalog.fields]))
+    assert found == [(3, ["0", "1"]), (6, ["frames"])]
+
+
+@pytest.mark.parametrize("encoded", [False, True], ids=["raw", "jpeg"])
+def test_numbered_sequences_of_one_length_are_videos_with_a_line_for_cameras(tmp_path, encoded):
+    _write_by_number(tmp_path, (4, 4, 4), encoded=encoded)
+    with closing(catalog_of(tmp_path)) as catalog:
+        (line,) = [line for line in catalog.left_out if "if they are cameras of one" in line]
+        assert catalog.video_count == 6
+    (schema,) = schemas_in(line)
+    with closing(declared_catalog(tmp_path, schema)) as catalog:
+        assert (catalog.video_count, [field.name for field in catalog.fields]) == (3, ["0", "1"])
+
+
+@pytest.mark.parametrize("lengths", [(4,), (1, 1, 1)], ids=["one_group", "single_pictures"])
+def test_numbered_sequences_that_are_no_cameras_have_no_such_line(tmp_path, lengths):
+    _write_by_number(tmp_path, lengths, encoded=True)
+    with closing(catalog_of(tmp_path)) as catalog:
+        assert not [line for line in catalog.left_out if "if they are cameras of one" in line]

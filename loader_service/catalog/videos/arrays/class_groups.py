@@ -8,7 +8,7 @@ from loader_service.catalog.inner_paths import basename_of, common_pattern, diff
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.beside.fields_beside import single_part
 from loader_service.catalog.videos.camera_readings import Sequences, cameras_or_videos
-from loader_service.catalog.videos.cameras import DEVICE
+from loader_service.catalog.videos.cameras import DEVICE, refuse_alike_in_groups
 from loader_service.catalog.videos.frame_axis import (
     are_ids,
     are_numbered,
@@ -38,16 +38,18 @@ def are_clips(tree: Tree, groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bo
     Raises
     ------
     TwoReadingsError
-        When their names are words, and nothing says what these are.
+        When their names are words, and nothing says what these are, or numbers, and their lengths are those of cameras.
     """
     names = sorted(set.intersection(*map(set, groups.values())))
     if "" in groups or len(names) < 2 or _are_told(tree, groups, names):
         return False
-    if are_numbered(names) or are_ids(names):
-        return True
     sets = {group: [members[name].path for name in names] for group, members in groups.items()}
     counts = {info.path: info.shape[0] for info in datasets_in(groups)}
-    raise cameras_or_videos(sets, Sequences(counts, set(counts)), equal=True)
+    seen = Sequences(counts, set(counts))
+    if are_numbered(names) or are_ids(names):
+        refuse_alike_in_groups(sets, seen)
+        return True
+    raise cameras_or_videos(sets, seen, equal=True)
 
 
 def _are_told(tree: Tree, groups: Mapping[str, Mapping[str, DatasetInfo]], names: Sequence[str]) -> bool:
