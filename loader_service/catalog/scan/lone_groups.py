@@ -91,7 +91,7 @@ class Renaming(NamedTuple):
         if kind is list or kind is tuple:
             return kind([self.of(each) for each in value])
         if kind is partial:
-            return partial(value.func, *map(self.of, value.args))
+            return partial(value.func, *[self._line(self.path(each)) for each in value.args])
         return self._part(value) if kind is VideoField else value
 
     def chosen(self, chosen: Chosen) -> Chosen:
@@ -104,11 +104,12 @@ class Renaming(NamedTuple):
 
     def is_complete_in(self, shown: str) -> bool:
         """Tell whether what was renamed has the old name nowhere; `shown`: its `repr`."""
-        return re.search(rf"(?<![0-9a-zA-Z_]){re.escape(self.old)}(?![0-9a-zA-Z_])", shown) is None
+        return re.search(rf"(?<![0-9]){re.escape(self.old)}(?![0-9])", shown) is None
 
     def _line(self, line: str) -> str:
-        # Paths stand in quotes.
-        return re.sub(rf"'{re.escape(self.old)}(?=[/'@])", f"'{self.new}", line) if self.old in line else line
+        # Paths, and names of fields that are made of them, stand in quotes.
+        named = rf"(?<=['\"]){re.escape(self.old)}(?=[/'\"@_])"
+        return re.sub(named, self.new, line) if self.old in line else line
 
     def _episode(self, episode: Episode) -> Episode:
         root = None if episode.root is None else self.path(episode.root)

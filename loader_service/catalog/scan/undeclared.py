@@ -280,7 +280,8 @@ def _say(file: UndeclaredFile, options: ScanOptions) -> None:
     for lines in () if file.tree.is_packed else LINES:
         said |= lines(file)
     zeros = lines_of_zeros(found, file.rows, said)
-    found.left_out.update(said | zeros)
+    # What a step has said of a thing, as of axes that the file names, is surer than what is guessed here.
+    found.left_out.update({key: line for key, line in (said | zeros).items() if key not in found.left_out})
     if found.layout == "table" and not zeros:
         found.left_out.update(lines_of_rings(found.episodes[0], file.hdf5.entries))
     named, attribute = _named_by(file.tree, options.label), _label_attribute(options)
