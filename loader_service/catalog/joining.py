@@ -136,11 +136,11 @@ def _by_folder(paths: Sequence[str]) -> list[str]:
         names.setdefault(folder, set()).add(name)
     first = next(iter(names.values()), set())
     endings = {os.path.splitext(name)[1] for name in first}
+    alike = all(each == first for each in names.values())
     told = len(set(map(unnumbered, names))) == len(names)
-    if not (1 < len(names) <= _MOST_PARTS and told and len(endings) == 1 and len(first) > 1):
+    if not (1 < len(names) <= _MOST_PARTS and alike and told and len(endings) == 1 and len(first) > 1):
         return []
-    return [os.path.join(glob.escape(each), f"*{glob.escape(next(iter(endings)))}") for each in names
-            if all(found == first for found in names.values())]  # fmt: skip
+    return [os.path.join(glob.escape(each), f"*{glob.escape(next(iter(endings)))}") for each in names]
 
 
 def _by_number(paths: Sequence[str]) -> list[str]:

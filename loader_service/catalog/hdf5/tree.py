@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +12,7 @@ from loader_service.catalog.inner_paths import grouped
 from loader_service.catalog.names import PACKED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
 
 class ElementKind(enum.Enum):
@@ -110,6 +110,10 @@ class Tree:
     def is_packed(self) -> bool:
         """Whether `pack` wrote the file, and nothing about its videos is to be guessed."""
         return PACKED in self.attributed.get("", ())
+
+    def without(self, paths: Container[str]) -> Tree:
+        """Return the same without some datasets."""
+        return replace(self, datasets={path: info for path, info in self.datasets.items() if path not in paths})
 
     def describe(self, most: int = 6) -> str:
         """Return the first few datasets in words, for messages."""

@@ -81,8 +81,8 @@ def decide_by_pictures(
     counts = {video.frame_count for video in frames}
     found = None
     if _raw_pictures(tree, aside, counts) >= least:
-        found = _decide_rest(_without(tree, claimed_by(frames)), decide)
-    elif len(tree.datasets) > least and _frames_apart(rest := _without(tree, claimed_by(frames)), counts) >= least:
+        found = _decide_rest(tree.without(claimed_by(frames)), decide)
+    elif len(tree.datasets) > least and _frames_apart(rest := tree.without(claimed_by(frames)), counts) >= least:
         with suppress(CatalogError, TwoReadingsError):
             found = _decide_rest(rest, decide)
     return found if found is not None and _count_pictures(found) >= least else None
@@ -105,7 +105,7 @@ def decide_by_numbers(
     if not may_be_several and not _are_more(hdf5, tree, left, own):
         return None
     with suppress(CatalogError, TwoReadingsError):
-        other = _decide_rest(_without(tree, own), decide)
+        other = _decide_rest(tree.without(own), decide)
         several = len(other.filled) > 1 or _are_more(hdf5, tree, left, own)
         if several and sum(each.frame_count for each in other.filled) >= _TIMES_OF_ONE * _count(frames):
             return other
@@ -150,11 +150,11 @@ def _decide_rest(tree: Tree, decide: Decide) -> Found:
     except CatalogError as error:
         if not isinstance(error.__cause__, ForeignBytesError):
             raise
-        kept = _without(kept, error.__cause__.paths)
+        kept = kept.without(error.__cause__.paths)
         found = decide(kept)
     single = {each.dataset_path for each in found.filled if each.frame_count == 1 and _has_pictures(each)}
     if len(single) == len(found.filled):
-        kept = _without(kept, single)
+        kept = kept.without(single)
         found = decide(kept)
     lines = {
         path: f"expected frames, or an entry for each, found {info.describe()}, in a file"
@@ -171,10 +171,6 @@ def _count(frames: Sequence[FoundVideo]) -> int:
 def _members(video: FoundVideo) -> Sequence[DatasetInfo]:
     """Return the datasets that are a frame each."""
     return video.members if isinstance(video, DatasetsVideo) else ()
-
-
-def _without(tree: Tree, paths: Collection[str]) -> Tree:
-    return replace(tree, datasets={path: info for path, info in tree.datasets.items() if path not in paths})
 
 
 def _has_pictures(episode: Episode) -> bool:

@@ -40,4 +40,4 @@ def without_unnamed(
         return tree, {}
     reason = f"encoded pictures, or what belongs to such, which --frames {pattern!r} does not name, in a file"
     lines = folded({path: reason for path in rest if path in others})
-    return replace(tree, datasets={path: info for path, info in tree.datasets.items() if path not in others}), lines
+    return tree.without(others), lines

@@ -27,7 +27,7 @@ from loader_service.record_class import record
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -98,7 +98,7 @@ def find_in_split(hdf5: HDF5File, tree: Tree, options: ScanOptions, find: Finder
     lists = {} if _is_declared(options) else lists_of_two_axes(tree)
     if not lists:
         return _find_in_split(hdf5, tree, options, find)
-    chosen = _find_in_split(hdf5, tree, options, lambda part: find(_without(part, lists)))
+    chosen = _find_in_split(hdf5, tree, options, lambda part: find(part.without(lists)))
     for path in lists:
         chosen.found.left_out.setdefault(path, "is called as a list of a split is, and is no field, in a file")
     return chosen
@@ -106,10 +106,6 @@ def find_in_split(hdf5: HDF5File, tree: Tree, options: ScanOptions, find: Finder
 
 def _is_declared(options: ScanOptions) -> bool:
     return options.frames is not None or options.declared is not None
-
-
-def _without(tree: Tree, paths: Container[str]) -> Tree:
-    return replace(tree, datasets={path: info for path, info in tree.datasets.items() if path not in paths})
 
 
 def _find_in_split(hdf5: HDF5File, tree: Tree, options: ScanOptions, find: Finder) -> Chosen:

@@ -26,6 +26,7 @@ from loader_service.catalog.split_words import (
 from loader_service.catalog.splits.attribute_lists import read_list
 from loader_service.catalog.splits.found_splits import Division, Kept
 from loader_service.catalog.splits.split_masks import is_inside, split_masks
+from loader_service.catalog.videos.aside.noted_kinds import MATLAB_CLASS
 from loader_service.catalog.videos.beside.entries_by_name import are_counted
 from loader_service.errors import CatalogError
 from loader_service.record_class import record
@@ -40,18 +41,18 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Found
 
-#: What is left of the name of a list when the split's word is taken out.
+#: What lists of the places of rows, or videos, are called, and lists of other numbers of them, too.
 _PLACE_WORDS = "idx|idxs|ind|inds|index|indexes|indices|row|rows"
-_NUMBERS = re.compile(rf"(?:^|_)(?:{_PLACE_WORDS}|loc|locs|id|ids|key|keys|list|order)$")
+_LIST_WORDS = f"{_PLACE_WORDS}|loc|locs|id|ids|key|keys|list|order"
+
+#: What is left of the name of a list when the split's word is taken out.
+_NUMBERS = re.compile(rf"(?:^|_)(?:{_LIST_WORDS})$")
 
 #: Of those, what is left in an attribute that lists rows or videos, and no numbers by which others call them.
 _PLACES = re.compile(rf"(?:^|_)(?:{_PLACE_WORDS})$")
 
 #: The same at the end of a name: what is before it tells lists of one split apart, as in ``test_seen_loc``.
-_SUFFIX = re.compile(rf"[\W_]*(?:{_PLACE_WORDS}|loc|locs|id|ids|key|keys|list|order)$", re.IGNORECASE)
-
-#: The attribute that MATLAB writes to each variable.
-_MATLAB = "MATLAB_class"
+_SUFFIX = re.compile(rf"[\W_]*(?:{_LIST_WORDS})$", re.IGNORECASE)
 
 _DIGITS = re.compile(r"[0-9]{1,18}")
 
@@ -125,7 +126,7 @@ def _named(tree: Tree) -> list[_Named]:
     """Return lists whose names say a split, alone or beside others of the same group: ``tr_idx`` and ``te_idx``."""
     if not SPLIT_WORDS.search("\n".join(tree.datasets)):
         return []
-    found = [(info, each) for info in tree.datasets.values() if is_vector(info) and (each := _said(info.basename))]
+    found = [(info, each) for info in tree.datasets.values() if _is_vector(info) and (each := _said(info.basename))]
     alike = grouped(found, lambda each: (each[0].parent, each[1].rest))
     return [
         (info, said)
@@ -143,7 +144,7 @@ def _said(name: str) -> Said | None:
     return said_by(name) or said_beside(name)
 
 
-def is_vector(info: DatasetInfo) -> bool:
+def _is_vector(info: DatasetInfo) -> bool:
     """Tell whether a dataset has one axis, or one of two that is longer than 1."""
     return len(info.shape) == 1 or (len(info.shape) == 2 and 1 in info.shape and math.prod(info.shape) > 1)
 
@@ -178,7 +179,7 @@ def _counting(tree: Tree, lists: Mapping[str, NDArray[np.int64]], count: int, un
         return _Count()
     if len(values) == count and values[-1] == count:
         return _Count(1, f"their numbers count from 1, since together they are 1 to {count}")
-    if any(_MATLAB in tree.attributed.get(path, ()) for path in lists):
+    if any(MATLAB_CLASS in tree.attributed.get(path, ()) for path in lists):
         return _Count(1, "their numbers count from 1, since MATLAB wrote them")
     as_matlab = [
         path for path in lists if len(tree.datasets[path].shape) > 1 and tree.datasets[path].kind is ElementKind.FLOAT

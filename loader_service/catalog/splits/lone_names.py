@@ -9,7 +9,6 @@ from loader_service.catalog.inner_paths import basename_of, parent_of, upwards
 from loader_service.catalog.split_words import (
     EITHER,
     SPLIT_WORDS,
-    is_part,
     listed,
     lone_word,
     meaning_of,
@@ -18,7 +17,7 @@ from loader_service.catalog.split_words import (
     split_flags,
     without_end_number,
 )
-from loader_service.catalog.splits.neighbours import stem_of_split
+from loader_service.catalog.splits.neighbours import stands_for_itself, stem_of_split
 from loader_service.catalog.splits.parts_by_name import lines_of_parts
 from loader_service.catalog.splits.split_names import NamedSplits, only_split
 from loader_service.sizes import counted
@@ -34,9 +33,6 @@ _PLAIN = frozenset({"train", "val", "test", "holdout"})
 
 #: Those that groups of videos may be as well, and fields seldom are.
 _OF_VIDEOS = _PLAIN | {"dev", "eval"}
-
-#: Letters beside the word in ``testA``, which nothing parts from it.
-_FEW_LETTERS = 1
 
 
 def lines_of_names(tree: Tree, found: Found) -> Iterable[tuple[str, str]]:
@@ -129,7 +125,7 @@ def _subsets_of(paths: Sequence[str]) -> list[dict[str, list[str]]]:
     for path in paths:
         name = basename_of(path)
         said = said_by(name)
-        if said is not None and (is_part(name) or len(said.rest) <= _FEW_LETTERS):
+        if said is not None and stands_for_itself(name, said):
             found.setdefault((parent_of(path), said.meaning), {}).setdefault(stem_of_split(name), []).append(path)
     return [
         {without_end_number(basename_of(members[0])): members for members in stems.values()}

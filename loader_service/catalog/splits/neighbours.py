@@ -73,7 +73,7 @@ class Neighbour:
     @property
     def can_be_own(self) -> bool:
         """Whether they can be a split that is called by all of their name."""
-        return not self.is_bare and (is_part(self.name) or len(self.said.rest) <= _FEW_LETTERS)
+        return not self.is_bare and stands_for_itself(self.name, self.said)
 
 
 class NamesBeside:
@@ -104,6 +104,11 @@ def _is_beside(each: Neighbour, others: Iterable[Neighbour]) -> bool:
         for other in others
         if other is not each
     )
+
+
+def stands_for_itself(name: str, said: Said) -> bool:
+    """Tell whether a name can call a split by all that it says: ``test_a`` and ``testA``, and not ``latest``."""
+    return is_part(name) or len(said.rest) <= _FEW_LETTERS
 
 
 def stem_of_split(name: str) -> str:

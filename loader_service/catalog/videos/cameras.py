@@ -49,7 +49,7 @@ DEVICE = re.compile(
 _NUMBER = re.compile(r"[0-9]")
 
 #: More sequences of one video than these are no cameras, unless their names are words.
-MOST_NUMBERED = 16
+_MOST_NUMBERED = 16
 
 
 def camera_sets(tree: Tree, found: Sequence[FoundVideo]) -> Cameras:
@@ -115,7 +115,7 @@ def _varying(paths: Collection[str]) -> list[set[str]]:
 def _are_cameras(names: Collection[str]) -> bool:
     """Tell whether names can be those of cameras: words for what is seen, or numbers behind a device."""
     if are_numbered(names):
-        return len(names) <= MOST_NUMBERED and (all(map(DEVICE.search, names)) or are_parts(names))
+        return len(names) <= _MOST_NUMBERED and (all(map(DEVICE.search, names)) or are_parts(names))
     return have_roles(names)
 
 
@@ -213,11 +213,17 @@ def refuse_alike_in_groups(sets: Cameras, seen: Sequences) -> None:
     TwoReadingsError
         With the schemas for both.
     """
-    names = {frozenset(map(basename_of, paths)) for paths in sets.values()}
     lengths = [{seen.counts[path] for path in paths} for paths in sets.values()]
-    few = all(1 < len(each) <= MOST_NUMBERED and all(map(str.isdecimal, each)) for each in names)
-    if few and len(names) == 1 and all(len(each) == 1 for each in lengths) and len(set[int]().union(*lengths)) > 1:
+    differ = all(len(each) == 1 for each in lengths) and len(set[int]().union(*lengths)) > 1
+    if differ and have_same_numbers(sets):
         raise cameras_or_videos(sets, seen, equal=True)
+
+
+def have_same_numbers(sets: Cameras) -> bool:
+    """Tell whether the sequences of each group are named by a number alone, the same few in all of them."""
+    names = {frozenset(map(basename_of, paths)) for paths in sets.values()}
+    few = all(1 < len(each) <= _MOST_NUMBERED and all(map(str.isdecimal, each)) for each in names)
+    return few and len(names) == 1
 
 
 def _refuse_groups_beside_arrays(tree: Tree, seen: Sequences) -> None:
@@ -245,7 +251,7 @@ def _are_few_beside_arrays(tree: Tree, sets: Cameras, seen: Sequences) -> bool:
 
     What lies in a group with the name of one of them is of that one alone: ``labels/v0/actions`` beside ``frames/v0``.
     """
-    few = all(len(paths) <= MOST_NUMBERED for paths in sets.values()) and set(seen.counts.values()) != {1}
+    few = all(len(paths) <= _MOST_NUMBERED for paths in sets.values()) and set(seen.counts.values()) != {1}
     names = {basename_of(path) for paths in sets.values() for path in paths} if few else set()
     of_one = {path for path in tree.datasets if not names.isdisjoint(path.split("/")[:-1])} if few else set()
     return few and all(has_arrays(tree, seen.counts[paths[0]], {*seen.own, *of_one}) for paths in sets.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, key_in, parent_of, upwards
@@ -32,7 +31,7 @@ def without_second_names(tree: Tree) -> tuple[Tree, dict[str, str]]:
     }
     if not lines:
         return tree, lines
-    return replace(tree, datasets={path: info for path, info in tree.datasets.items() if path not in lines}), lines
+    return tree.without(lines), lines
 
 
 def _of_links(tree: Tree) -> dict[str, str]:

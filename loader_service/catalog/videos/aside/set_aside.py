@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind
@@ -106,7 +105,7 @@ def without_copies(tree: Tree, schema: Schema) -> Tree:
     dropped |= {path for path in tree.datasets if path.partition("/")[0] in own}
     if not dropped:
         return tree
-    return replace(tree, datasets={path: info for path, info in tree.datasets.items() if path not in dropped})
+    return tree.without(dropped)
 
 
 _KINDS: Mapping[ElementKind, str] = {

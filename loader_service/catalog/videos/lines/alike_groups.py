@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, grouped, parent_of
 from loader_service.catalog.videos.camera_readings import Sequences, cameras_or_videos
-from loader_service.catalog.videos.cameras import MOST_NUMBERED
+from loader_service.catalog.videos.cameras import have_same_numbers
 from loader_service.catalog.videos.readings import in_one_line
 
 if TYPE_CHECKING:
@@ -25,11 +25,9 @@ def lines_of_alike_groups(found: Found) -> dict[str, str]:
         return {}
     counts = {video.dataset_path: video.frame_count for video in filled if _is_alone(video)}
     sets = grouped(counts, parent_of)
-    names = {frozenset(map(basename_of, paths)) for paths in sets.values()}
-    numbers = next(iter(names), frozenset())
-    if len(counts) < len(filled) or len(set(counts.values())) > 1 or 1 in counts.values() or len(names) > 1:
+    if len(counts) < len(filled) or len(set(counts.values())) > 1 or 1 in counts.values():
         return {}
-    if len(sets) < 2 or not 1 < len(numbers) <= MOST_NUMBERED or not all(map(str.isdecimal, numbers)):
+    if len(sets) < 2 or not have_same_numbers(sets):
         return {}
     cameras = cameras_or_videos(sets, Sequences(counts, set(counts)), equal=True).readings[0]
     return {f"{filled[0].name} (cameras)": _LINE.format(len(sets), in_one_line(cameras.schema))}

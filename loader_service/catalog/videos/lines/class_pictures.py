@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import basename_of, common_group, common_pattern, differing_parts
+from loader_service.catalog.inner_paths import basename_of, common_group, common_pattern, differing_parts, parent_of
 from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.sides import common_shape
@@ -63,7 +63,7 @@ def _pictures_of(episode: Episode) -> tuple[str, VideoField] | None:
         names = [info.basename for info in video.members] if isinstance(video, DatasetsVideo) else []
         group = video.dataset_path
     else:
-        group = part.path.rpartition("/")[0]
+        group = parent_of(part.path)
         names = [basename_of(path) for path in episode.helpers] if part.digits >= 0 and len(part.shape) > 1 else []
     called = re.compile(_NUMBERED.format(re.escape(basename_of(group))), re.IGNORECASE)
     return (group, part) if names and all(map(called.fullmatch, names)) and not are_called_frames(names) else None
