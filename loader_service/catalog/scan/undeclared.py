@@ -29,6 +29,7 @@ from loader_service.catalog.videos.arrays.class_groups import refuse_names_of_gr
 from loader_service.catalog.videos.arrays.deeper_groups import add_deeper
 from loader_service.catalog.videos.arrays.empty_arrays import add_empty
 from loader_service.catalog.videos.arrays.left_over import refuse_bounds_alone, refuse_most_left_out, refuse_own_tables
+from loader_service.catalog.videos.arrays.named_samples import lines_of_named_samples, refuse_named_samples
 from loader_service.catalog.videos.arrays.named_sequences import alike_groups, numbers_beside, readings_of, sequences_of
 from loader_service.catalog.videos.arrays.number_readings import lines_of_numbers
 from loader_service.catalog.videos.arrays.numbered_videos import add_beside_encoded
@@ -57,16 +58,18 @@ from loader_service.catalog.videos.beside.pictures_as_numbers import (
 from loader_service.catalog.videos.beside.single_entries import add_beside_pictures, add_constants
 from loader_service.catalog.videos.bounds.first_and_last import lines_of_first_and_last
 from loader_service.catalog.videos.bounds.rows_of_lists import with_rows_of_lists
-from loader_service.catalog.videos.encoded.few_pictures import lines_of_few, refuse_few_apart, refuse_same_names
+from loader_service.catalog.videos.encoded.few_pictures import lines_of_few, refuse_few_apart
 from loader_service.catalog.videos.encoded.frame_groups import refuse_frame_groups
 from loader_service.catalog.videos.encoded.nested_videos import are_nested, group_nested
 from loader_service.catalog.videos.encoded.paired_groups import refuse_paired_groups
+from loader_service.catalog.videos.encoded.same_names import refuse_same_names
 from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
 from loader_service.catalog.videos.lines.alike_groups import lines_of_alike_groups
 from loader_service.catalog.videos.lines.chance_notes import lines_of_chance, lines_of_zeros
 from loader_service.catalog.videos.lines.class_names import lines_of_classes
 from loader_service.catalog.videos.lines.class_pictures import lines_of_class_pictures
+from loader_service.catalog.videos.lines.few_channels import lines_of_few_channels
 from loader_service.catalog.videos.lines.names_of_frames import lines_of_times, lines_of_words
 from loader_service.catalog.videos.lines.numbered_beside import lines_of_numbered_beside
 from loader_service.catalog.videos.lines.paired_rows import lines_of_pairs
@@ -108,7 +111,8 @@ STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
     lambda file: add_beside_pictures(file.tree, file.found, file.aside),
     # Asked of encoded pictures whose names several groups have, or in which two numbers count; where videos of one
     # frame may be frames; of two or three pictures beside what is none; and where a file names its axes otherwise.
-    lambda file: refuse_same_names(file.found, file.is_depth),
+    lambda file: refuse_same_names(file.found, file.is_depth, classes=file.label == GROUP),
+    lambda file: refuse_named_samples(file.tree, file.found, file.kind_of_picture),
     lambda file: refuse_two_numbers_encoded(file.found),
     lambda file: refuse_frame_groups(file.tree, file.found),
     lambda file: refuse_few_apart(file.tree, file.found),
@@ -131,12 +135,14 @@ STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
 LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_rows(file.found, file.hdf5.entries, file.tree),
     lambda file: lines_of_chance(file.found, file.hdf5.entries),
+    lambda file: lines_of_few_channels(file.tree, file.found),
     lambda file: lines_of_flat_pixels(file.found, file.hdf5.entries),
     lambda file: lines_of_pairs(file.found),
     lambda file: lines_of_words(file.found),
     lambda file: lines_of_times(file.found),
     lambda file: lines_of_numbered_beside(file.tree, file.found, file.aside, file.kind_of_picture),
     lambda file: lines_of_few(file.found),
+    lambda file: lines_of_named_samples(file.tree, file.found, file.kind_of_picture),
     lambda file: lines_of_alike_groups(file.found),
     lambda file: lines_of_class_pictures(file.tree, file.found),
     lambda file: lines_of_numbers(file.found),

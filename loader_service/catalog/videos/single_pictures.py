@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.tree import DatasetInfo
 
 #: What a lone matrix is called that may be a picture.
-_PICTURE_WORDS = re.compile(
+PICTURE_WORDS = re.compile(
     r"(^|_|\b)(density|slice|depth|mask|image|img|map|picture|disparity|rgb|frame|photo|heatmap|normal|flow)s?[0-9]*(_|\b|$)",
     re.IGNORECASE,
 )
@@ -36,10 +36,10 @@ _FEATURES = re.compile(r"feat|embed|logit|token|vec|code", re.IGNORECASE)
 
 
 #: What three grey frames are called, and no colours of one picture.
-_FILMS = re.compile(r"(^|_|\b)(video|frames|clip|movie|film)(_|\b|$)", re.IGNORECASE)
+FILMS = re.compile(r"(^|_|\b)(video|frames|clip|movie|film)(_|\b|$)", re.IGNORECASE)
 
 #: What several pictures are called.
-_SEVERAL = re.compile(
+SEVERAL = re.compile(
     r"(^|_)(image|img|picture|photo|slice|patche|tile|crop|sample|face|digit|scan)s(_|$)", re.IGNORECASE
 )
 
@@ -56,7 +56,7 @@ def sides_of(info: DatasetInfo) -> tuple[int, int] | None:
         return None
     if info.shape[2] in _CHANNELS:
         return info.shape[0], info.shape[1]
-    return (info.shape[1], info.shape[2]) if info.shape[0] == 3 and not _FILMS.search(info.basename) else None
+    return (info.shape[1], info.shape[2]) if info.shape[0] == 3 and not FILMS.search(info.basename) else None
 
 
 def find_single_pictures(
@@ -94,7 +94,7 @@ def find_single_pictures(
         for info in members:
             if (free.get(info.path) or info.shape[:2]) in certain and len(info.shape) in {2, 3}:
                 apart = info.shape[2:] and info.shape[2] not in _CHANNELS  # three grey ones, it may be
-                (maybe if apart and (group in threes or _SEVERAL.search(info.basename)) else sure).append(info)
+                (maybe if apart and (group in threes or SEVERAL.search(info.basename)) else sure).append(info)
             elif info.path in free and (
                 all(len(lengths[place]) < 2 for place in _places(info, _tail)) or (series and info.dtype == "uint8")
             ):
@@ -117,11 +117,11 @@ def _may_be_of_rows(info: DatasetInfo) -> bool:
     """
     if len(info.shape) == 3 and info.shape[2] not in _CHANNELS:
         return bool(_TRUTH_OF_PICTURES.search(info.basename))
-    return len(info.shape) == 1 and not is_floating(info.dtype) and not _OF_COLOURS.search(info.basename)
+    return len(info.shape) == 1 and not is_floating(info.dtype) and not OF_COLOURS.search(info.basename)
 
 
 #: What is said of a picture, or of its colours, in three numbers or texts.
-_OF_COLOURS = re.compile(
+OF_COLOURS = re.compile(
     r"size|shape|dim|res(olution)?$|spacing|origin|offset|scale|cent(er|re)|pos(ition)?|coord|box|crop|mean|std|colou?r|rgb|"
     r"channel|band|filter|wave_?length|stain",
     re.IGNORECASE,
@@ -134,7 +134,7 @@ def _may_be_series(bytes_: Sequence[DatasetInfo]) -> bool:
     They are pictures where one has colours, or is called so, and where numbers or ids tell them apart.
     """
     names = [info.basename for info in bytes_]
-    called = any(_PICTURE_WORDS.search(name) or _PICTURE_FILES.search(name) for name in names)
+    called = any(PICTURE_WORDS.search(name) or _PICTURE_FILES.search(name) for name in names)
     grey = all(info.shape[2] == 1 for info in bytes_)
     return grey and not called and not have_numbers_or_ids(names)
 
@@ -146,7 +146,7 @@ def _are_maps(members: Sequence[DatasetInfo]) -> bool:
     if len(maps) < 2 or len(shapes) > 1 or len(maps[0].shape) > 2 or min(maps[0].shape) < LEAST_GREY_SIDE:
         return False
     counted = any(info.shape == maps[0].shape[:1] for info in members)
-    named = [info for info in maps if _PICTURE_WORDS.search(info.basename) and not _FEATURES.search(info.basename)]
+    named = [info for info in maps if PICTURE_WORDS.search(info.basename) and not _FEATURES.search(info.basename)]
     names = [info.basename for info in maps]
     grey = all(map(_is_named_picture, maps)) and not have_numbers_or_ids(names)
     return (bool(named) or grey) and not counted
@@ -179,7 +179,7 @@ def _are_volume(datasets: Sequence[DatasetInfo]) -> bool:
 
 
 def _is_called_picture(info: DatasetInfo) -> bool:
-    return bool(_PICTURE_WORDS.search(info.basename)) and not _FEATURES.search(info.basename)
+    return bool(PICTURE_WORDS.search(info.basename)) and not _FEATURES.search(info.basename)
 
 
 #: Datasets of a picture, and of what is where in it.
@@ -203,7 +203,7 @@ def _is_named_picture(info: DatasetInfo) -> bool:
         return True
     square = len(info.shape) == 3 and info.shape[0] == info.shape[1] > info.shape[2]
     matrix = len(info.shape) == 2 and is_floating(info.dtype)
-    return (square or matrix) and bool(_PICTURE_WORDS.search(info.basename))
+    return (square or matrix) and bool(PICTURE_WORDS.search(info.basename))
 
 
 def is_called_grey(info: DatasetInfo) -> bool:

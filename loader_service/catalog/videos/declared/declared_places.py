@@ -89,14 +89,16 @@ def _path_with(tree: Tree, pattern: str, number: str) -> str:
 
 
 def videos_by_number(tree: Tree, pattern: str) -> list[Episode]:
-    """Return the videos whose numbers are in the names that a pattern means; their path is the number."""
+    """Return the videos whose numbers, or else words, are in the names that a pattern means; their path is that."""
     before, _, behind = pattern.partition(VIDEO)
     if has_two_numbers(pattern):
         whole = "" if "*" in before else before  # then the number has its path
         return [Episode(whole + number, None, 0, number) for number in frames_by_video(tree, pattern)]
     paths = [path for path in tree.datasets if path.startswith(before) and path.endswith(behind)]
-    numbers = [path[len(before) : len(path) - len(behind)] for path in paths]
-    return [Episode(number, None, 0, number) for number in numbers if number.isdecimal()]
+    names = [path[len(before) : len(path) - len(behind)] for path in paths]
+    numbers = list(filter(str.isdecimal, names))
+    words = [name for name in names if name and "/" not in name] if not numbers else []
+    return [Episode(name, None, 0, name) for name in numbers or words]
 
 
 #: A letter that is meant as itself, as `pattern_of` writes it; and letters that are not.

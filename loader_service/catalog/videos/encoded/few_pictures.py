@@ -16,14 +16,13 @@ from loader_service.catalog.videos.encoded.frame_readings import of_one_video
 from loader_service.catalog.videos.episodes import pattern_in
 from loader_service.catalog.videos.frame_axis import LEAST_SIDE
 from loader_service.catalog.videos.numbered import are_called_frames, kind_of_frames
-from loader_service.catalog.videos.readings import Reading, TwoReadingsError, each_by_itself, in_one_line
-from loader_service.catalog.videos.sibling_groups import MOST_PARTS
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, in_one_line
 from loader_service.catalog.videos.single_pictures import sides_of
 from loader_service.schema import SchemaField
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Found
@@ -107,48 +106,6 @@ def lines_of_few(found: Found) -> dict[str, str]:
         f"{counted(len(members), 'group')} each; if they are parts of one sample, {shown} in a --schema makes them "
         "fields of one, in a file"
     }
-
-
-def refuse_same_names(found: Found, is_depth: Callable[[DatasetInfo], bool]) -> None:
-    """Refuse encoded pictures as a video each where several groups have the same few, of which a name is a word.
-
-    So lie ``image1``, ``image2`` and ``mask``; a picture for each number in groups of classes has no such name.
-
-    Parameters
-    ----------
-    found
-        The videos.
-    is_depth
-        Whether an encoded picture is 16-bit, and so an array.
-
-    Raises
-    ------
-    TwoReadingsError
-        With both readings.
-    """
-    filled = found.filled
-    if not filled or filled[0].root is not None or filled[0].frame_count > 1:
-        return
-    groups: dict[str, dict[str, DatasetInfo]] = {}
-    for episode in filled:
-        part = None if episode.root is not None else episode.parts.get("")
-        frames = part and part.frames
-        if not isinstance(frames, DatasetsVideo) or len(frames.members) > 1:
-            return
-        groups.setdefault(frames.members[0].parent, {})[frames.members[0].basename] = frames.members[0]
-    ((root, first), *others) = groups.items()
-    if not root or not others or not 1 < len(first) <= MOST_PARTS or any(set(each) != set(first) for _, each in others):
-        return
-    if all(map(_HAS_NUMBER.search, first)):
-        return
-    fields = [SchemaField.in_group(name, "array" if is_depth(info) else "image") for name, info in first.items()]
-    raise TwoReadingsError(
-        f"found pictures {' and '.join(map(repr, first))} in {counted(len(groups), 'group')} such as {root!r}",
-        [
-            Reading.of_groups("one sample a group, of single pictures", fields),
-            each_by_itself("a video of one frame each"),
-        ],
-    )
 
 
 def _few_encoded(found: Found) -> Mapping[str, Sequence[DatasetInfo]]:

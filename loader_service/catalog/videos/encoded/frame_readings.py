@@ -142,8 +142,9 @@ def _within(groups: Sequence[str], path: str) -> str:
 
 
 def sides_in(filled: Sequence[Episode], key: str) -> tuple[int, ...]:
-    """Return the sides that a field has in all videos, 0 for one that differs."""
-    return common_shape([episode.parts[key].shape for episode in filled if key in episode.parts])
+    """Return the sides that a field has in all videos, 0 for one that differs; none where even their number does."""
+    shapes = [episode.parts[key].shape for episode in filled if key in episode.parts]
+    return common_shape(shapes) if len(set(map(len, shapes))) == 1 else ()
 
 
 def count_of_frames(count: int) -> str:

@@ -76,7 +76,7 @@ def lines_of_rows(found: Found, read: Callable[[str], Any], tree: Tree) -> dict[
                 f"its {count} rows are {part.shape} each; if it is one volume, or picture, and its first axis no time, "
                 f"{whole} in a --schema makes it one sample{_OF_VIDEOS * _may_hold_videos(part)}, in a file"
             )
-    lines = lines or _of_views(parts, count)
+    lines = lines or _of_squares(parts, count) or _of_views(parts, count)
     if count == 1:
         lines |= {
             f"{key} (axes)": f"its only row is {part.shape}; if the first of these axes is time, "
@@ -91,6 +91,22 @@ def lines_of_rows(found: Found, read: Callable[[str], Any], tree: Tree) -> dict[
         if 1 < count <= _FEW_ROWS and len(part.shape) > 0 and part.shape[-1] >= _FAR_MORE * count and len(parts) == 1
     }
     return lines | _behind(parts, count, tree, found.left_out) | _padded(parts, read)
+
+
+def _of_squares(parts: Mapping[str, VideoField], count: int) -> dict[str, str]:
+    """Return a line where several arrays begin with two axes of one length, and end with as many entries.
+
+    So lie square pictures, ``(16, 16, 3, 100)``, beside their masks, ``(16, 16, 100)``, in files of MATLAB.
+    """
+    ends = {part.shape[-1] if part.shape[:1] == (count,) and len(part.shape) > 1 else 0 for part in parts.values()}
+    if len(parts) < 2 or len(ends) > 1 or ends <= {0, 1, count} or count < LEAST_GREY_SIDE:
+        return {}
+    key = max(parts, key=lambda each: math.prod(parts[each].shape))
+    return {
+        f"{key} (axes)": f"its {count} rows are {parts[key].shape} each, and all arrays begin with {count} x {count} "
+        f"and end with {max(ends)}; if the last axis counts samples, write np.moveaxis(array, -1, 0) of each instead, "
+        "in a file"
+    }
 
 
 def _of_views(parts: Mapping[str, VideoField], count: int) -> dict[str, str]:

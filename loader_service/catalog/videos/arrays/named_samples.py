@@ -1,0 +1,129 @@
+"""Pictures of one group, with maps of each, that a word before what is seen tells apart. Pure: sees names and shapes.
+
+``cat_image`` beside ``cat_mask``, and ``dog_image`` beside ``dog_mask``, are samples, or fields of one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.hdf5.tree import in_groups
+from loader_service.catalog.inner_paths import join, unnumbered
+from loader_service.catalog.sides import common_shape
+from loader_service.catalog.videos.cameras import DEVICE
+from loader_service.catalog.videos.frame_axis import mention_what_is_seen, say_what_is_seen
+from loader_service.catalog.videos.numbered import kind_of_frames
+from loader_service.catalog.videos.readings import Reading, TwoReadingsError, each_by_itself, in_one_line
+from loader_service.schema import VIDEO, SchemaField
+from loader_service.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
+    from loader_service.catalog.videos.episodes import Found
+    from loader_service.schema import FieldKind
+
+    #: The datasets of each word, by what is seen in them: ``{"cat": {"_image": …, "_mask": …}}``.
+    Samples = dict[str, dict[str, DatasetInfo]]
+
+    #: Tells what a dataset is that is one encoded picture; None if it is none.
+    KindOf = Callable[[DatasetInfo], FieldKind | None]
+
+_NAME = re.compile(r"(?P<word>.*[^_.\- ])(?P<seen>[_.\- ][A-Za-z]+)")
+
+#: Axes of a grey picture, which a map of one is too.
+_GREY_AXES = 2
+
+
+def refuse_named_samples(tree: Tree, found: Found, kind_of: KindOf) -> None:
+    """Refuse pictures and maps of one group that are a video each, or of which the maps are no field.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for a sample of each word, and for a picture each.
+    """
+    filled = found.filled
+    if len(filled) < 2 or any(each.root is not None or each.frame_count > 1 for each in filled):
+        return
+    for group, samples in _by_group(tree, {each.dataset_path for each in filled}):
+        reading = _reading(group, samples, kind_of)
+        first = next(iter(samples.values()))
+        shown = " and ".join(repr(info.path) for info in first.values())
+        raise TwoReadingsError(
+            f"found {shown}, and such of {counted(len(samples) - 1, 'other name')}",
+            [reading, each_by_itself("a video of one frame each")],
+        )
+
+
+def lines_of_named_samples(tree: Tree, found: Found, kind_of: KindOf) -> dict[str, str]:
+    """Return a line for pictures and maps of several names that are fields of one frame, with a schema for samples."""
+    filled = found.filled
+    if len(filled) != 1 or filled[0].frame_count > 1 or filled[0].root is None:
+        return {}
+    lines = {}
+    for group, samples in _by_group(tree, {part.path for part in filled[0].parts.values()}):
+        schema = in_one_line(_reading(group, samples, kind_of).schema)
+        lines[f"{group or '/'} (names)"] = (
+            f"all of {counted(len(samples), 'name')} such as {next(iter(samples))!r} are fields of one frame; if each "
+            f"is a sample, {schema} in a --schema makes it one, in a file"
+        )
+    return lines
+
+
+def _by_group(tree: Tree, served: set[str]) -> list[tuple[str, Samples]]:
+    """Return, by group, datasets of words that each have the same few things to see, of which some are served."""
+    found = []
+    for group, members in in_groups(tree.datasets.values()).items():
+        samples = _samples_of(members) if len(members) > _LEAST else {}
+        if samples and all(_are_shown(each, served) for each in samples.values()):
+            found.append((group, samples))
+    return found
+
+
+def _are_shown(sample: dict[str, DatasetInfo], served: set[str]) -> bool:
+    """Tell whether some datasets of a sample are served, and all others are raw maps."""
+    left = [info for info in sample.values() if info.path not in served]
+    return len(left) < len(sample) and all(len(info.shape) >= _GREY_AXES for info in left)
+
+
+#: Datasets of two words, with two things to see each, are one more.
+_LEAST = 3
+
+
+def _samples_of(members: Sequence[DatasetInfo]) -> Samples:
+    """Return datasets by word and by what is seen, if all are so named, and words are no cameras, nor numbers."""
+    samples: Samples = {}
+    for info in members:
+        name = _NAME.fullmatch(info.basename)
+        if name is None or not say_what_is_seen([name["seen"]]):
+            return {}
+        samples.setdefault(name["word"], {})[name["seen"]] = info
+    seen = {frozenset(each) for each in samples.values()}
+    words = len({unnumbered(word) for word in samples}) > 1
+    if not words or len(seen) > 1 or len(next(iter(seen))) < 2 or _are_seen(samples):
+        return {}
+    return samples if all(map(_are_maps, samples.values())) else {}
+
+
+def _are_seen(samples: Samples) -> bool:
+    return any(DEVICE.search(word) or mention_what_is_seen([word]) for word in samples)
+
+
+def _are_maps(sample: dict[str, DatasetInfo]) -> bool:
+    """Tell whether raw datasets are pictures, or maps, of the same two sides."""
+    sides = {info.shape[:2] for info in sample.values() if len(info.shape) >= _GREY_AXES}
+    return len(sides) < 2
+
+
+def _reading(group: str, samples: Samples, kind_of: KindOf) -> Reading:
+    fields = []
+    for seen, info in next(iter(samples.values())).items():
+        raw = len(info.shape) >= _GREY_AXES
+        kind = kind_of_frames(info) if raw else kind_of(info) or "array"
+        shape = common_shape([each[seen].shape for each in samples.values()]) if raw else None
+        fields.append(SchemaField.at(join(group, VIDEO + seen), kind, shape, name=seen[1:]))
+    fields.sort(key=lambda field: field.kind != "image")
+    return Reading.of_groups("a sample for each name", fields)
