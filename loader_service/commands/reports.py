@@ -144,7 +144,7 @@ _WAYS = {
 _NOTE = re.compile(
     r"((['\"]).*) \((?:axes|cut off|gaps|no pictures|too large|episodes|names|packed|padded|split|samples|constant|"
     r"cameras|zeros|pixels|ring|unfilled|pairs|unwritten|chunks|bytes|between videos|parts|map|numbers|end|empty|"
-    r"files|link|rows|word|alone)\)\2: ",
+    r"files|link|rows|word|alone|channels)\)\2: ",
     re.DOTALL,
 )
 

@@ -102,6 +102,19 @@ def mention_what_is_seen(names: Iterable[str]) -> bool:
     return not _SEEN.isdisjoint(words | {word.removesuffix("s") for word in words})
 
 
+#: What groups are called that hold a part of each video, and not videos of a class.
+_FIELD_WORDS = re.compile(
+    r"(^|_)(image|img|rgb|bgr|frame|mask|depth|flow|label|target|annotation|segmentation|seg|gt|input|output|audio|visual|"
+    r"text|video|feature|feat|normal|disparity|thermal|ir|nir|lr|hr|pose|gaze|state|action)s?(_|[0-9]|$)",
+    re.IGNORECASE,
+)
+
+
+def are_fields(groups: Collection[str]) -> bool:
+    """Tell whether all names of groups say what is in them, and so are no classes."""
+    return len(groups) > 1 and all(_FIELD_WORDS.search(basename_of(group)) for group in groups)
+
+
 def are_parts(names: Iterable[str]) -> bool:
     """Tell whether all names are what a recording has several of, with numbers; they may be recorded apart, too."""
     return all(map(_PART.search, names))

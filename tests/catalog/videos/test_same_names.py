@@ -32,20 +32,25 @@ def _write(path, names, groups=("images", "masks"), before=("", ""), behind=("",
     return pictures
 
 
-@pytest.mark.parametrize("names", [_WORDS[:3], _WORDS, _FAR_APART], ids=["few", "many", "numbers"])
+#: What the names of pictures, and of masks, begin and end with.
+_AFFIXES = {
+    "alike": (("", ""), ("", "")),
+    "endings": (("", ""), (".jpg", ".png")),
+    "words behind": (("", ""), (".jpg", "_mask.png")),
+    "words before": (("img_", "gt_"), ("", ".png")),
+}
+
+
 @pytest.mark.parametrize(
-    ("before", "behind"),
+    ("names", "affixes"),
     [
-        (("", ""), ("", "")),
-        (("", ""), (".jpg", ".png")),
-        (("", ""), (".jpg", "_mask.png")),
-        (("img_", "gt_"), ("", ".png")),
+        *((_WORDS[:3], each) for each in _AFFIXES),
+        *((_WORDS, each) for each in _AFFIXES),
+        *((_FAR_APART, each) for each in ("endings", "words behind")),  # numbers alone are asked about elsewhere
     ],
-    ids=["alike", "endings", "words behind", "words before"],
 )
-def test_pictures_and_masks_of_the_same_names_are_asked_about(tmp_path, names, before, behind):
-    if names is _FAR_APART and behind[0] == "":
-        pytest.skip("numbers alone are asked about elsewhere")
+def test_pictures_and_masks_of_the_same_names_are_asked_about(tmp_path, names, affixes):
+    before, behind = _AFFIXES[affixes]
     pictures = _write(tmp_path / "a.h5", names, before=before, behind=behind)
     with pytest.raises(CatalogError, match=r"in 2 groups such as 'images': a sample for each name or") as caught:
         catalog_of(tmp_path)
@@ -73,7 +78,8 @@ def test_pictures_of_classes_that_have_other_names_are_not_asked_about(tmp_path,
     with h5py.File(tmp_path / "a.h5", "w") as file:
         for group, first in (("cat", 0), ("dog", 11)):
             for number, (word, jpeg) in enumerate(zip(_WORDS, jpegs(0, len(_WORDS)), strict=True)):
-                name = f"n{(number + first) ** 2:05d}_{37 * (number + first) % 101}.jpg" if ids else f"{word}_of_a_{group}.jpg"
+                place = number + first
+                name = f"n{place**2:05d}_{37 * place % 101}.jpg" if ids else f"{word}_of_a_{group}.jpg"
                 file[f"{group}/{name}"] = np.frombuffer(jpeg, np.uint8)
     with closing(catalog_of(tmp_path, label="{group}")) as found:
         assert len(names_of(found)) == 2 * len(_WORDS)

@@ -6,7 +6,6 @@ words for the groups, numbers or ids for what is in them, and the same ones in e
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
 from operator import attrgetter
@@ -17,7 +16,7 @@ from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.beside.fields_beside import array_part, single_part, small_value
 from loader_service.catalog.videos.beside.single_entries import MATRICES
 from loader_service.catalog.videos.camera_readings import groups_of_other_lengths
-from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
+from loader_service.catalog.videos.frame_axis import are_fields, have_numbers_or_ids
 from loader_service.catalog.videos.numbered import NumberedFrames, in_order
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
 from loader_service.catalog.videos.single_pictures import sides_of
@@ -29,18 +28,6 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.layouts.layout import FoundVideo
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
-
-#: What groups are called that hold a part of each video, and not videos of a class.
-_FIELD_WORDS = re.compile(
-    r"(^|_)(image|img|rgb|bgr|frame|mask|depth|flow|label|target|annotation|segmentation|seg|gt|input|output|audio|visual|"
-    r"text|video|feature|feat|normal|disparity|thermal|ir|nir|lr|hr|pose|gaze|state|action)s?(_|[0-9]|$)",
-    re.IGNORECASE,
-)
-
-
-def are_fields(groups: Collection[str]) -> bool:
-    """Tell whether all names of groups say what is in them, and so are no classes."""
-    return len(groups) > 1 and all(_FIELD_WORDS.search(basename_of(group)) for group in groups)
 
 
 def beside_by_name(paths: Iterable[str], names: Collection[str], group: str, *, plain: bool = False) -> list[str]:

@@ -45,6 +45,8 @@ def refuse_named_samples(tree: Tree, found: Found, kind_of: KindOf) -> None:
     TwoReadingsError
         With the schemas for a sample of each word, and for a picture each.
     """
+    if not found.episodes or found.episodes[0].root is not None:
+        return
     filled = found.filled
     if len(filled) < 2 or any(each.root is not None or each.frame_count > 1 for each in filled):
         return
@@ -60,11 +62,10 @@ def refuse_named_samples(tree: Tree, found: Found, kind_of: KindOf) -> None:
 
 def lines_of_named_samples(tree: Tree, found: Found, kind_of: KindOf) -> dict[str, str]:
     """Return a line for pictures and maps of several names that are fields of one frame, with a schema for samples."""
-    filled = found.filled
-    if len(filled) != 1 or filled[0].frame_count > 1 or filled[0].root is None:
+    if found.episodes[1:] or found.episodes[0].frame_count != 1 or found.episodes[0].root is None:
         return {}
     lines = {}
-    for group, samples in _by_group(tree, {part.path for part in filled[0].parts.values()}):
+    for group, samples in _by_group(tree, {part.path for part in found.episodes[0].parts.values()}):
         schema = in_one_line(_reading(group, samples, kind_of).schema)
         lines[f"{group or '/'} (names)"] = (
             f"all of {counted(len(samples), 'name')} such as {next(iter(samples))!r} are fields of one frame; if each "

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import basename_of, by_form, common_group
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.videos.arrays.across_groups import are_fields
 from loader_service.catalog.videos.arrays.array_readings import (
     classes_or_fields,
     lines_or_frames,
@@ -22,6 +21,7 @@ from loader_service.catalog.videos.arrays.picture_videos import refuse_numbered_
 from loader_service.catalog.videos.bounds.bound_lists import are_length_columns, without_bounds
 from loader_service.catalog.videos.episodes import Found, found_of
 from loader_service.catalog.videos.frame_axis import (
+    are_fields,
     are_lines,
     frame_counts_of,
     have_any_sides,

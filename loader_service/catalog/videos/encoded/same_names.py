@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
 from loader_service.catalog.layouts.datasets import DatasetsVideo
-from loader_service.catalog.videos.arrays.across_groups import are_fields
-from loader_service.catalog.videos.frame_axis import are_ids, are_numbered
+from loader_service.catalog.videos.frame_axis import are_fields, are_ids, are_numbered
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, each_by_itself
 from loader_service.catalog.videos.sibling_groups import MOST_PARTS
 from loader_service.schema import VIDEO, SchemaField
@@ -53,7 +52,9 @@ def refuse_same_names(found: Found, is_depth: IsDepth, *, classes: bool) -> None
     TwoReadingsError
         With all readings.
     """
-    groups = {} if classes else _pictures_by_group(found)
+    if classes or not found.episodes or found.episodes[0].root is not None:
+        return
+    groups = _pictures_by_group(found)
     if len(groups) < 2 or "" in groups:
         return
     root, first = next(iter(groups.items()))

@@ -29,12 +29,12 @@ def lines_of_few_channels(tree: Tree, found: Found) -> dict[str, str]:
     So they may be where a list beside it has an entry for each, or where it is called as several pictures are; channels
     that come first, also where nothing calls it a picture.
     """
-    filled = found.filled
-    if len(filled) != 1 or found.layout not in {"files", "table"}:
+    if found.episodes[1:] or found.layout not in {"files", "table"}:
         return {}
-    if found.layout == "table" or filled[0].frame_count != 1:
-        return _of_narrow_pictures(filled[0])
-    infos = [part.info for part in filled[0].parts.values() if part.info is not None and part.info.shape == part.shape]
+    (episode,) = found.episodes
+    if found.layout == "table" or episode.frame_count != 1:
+        return _of_narrow_pictures(episode)
+    infos = [part.info for part in episode.parts.values() if part.info is not None and part.info.shape == part.shape]
     pictures = [info for info in infos if len(info.shape) == _PICTURE_AXES and _channels_of(info)]
     if not pictures:
         return {}
@@ -57,7 +57,10 @@ def lines_of_few_channels(tree: Tree, found: Found) -> dict[str, str]:
 
 def _of_narrow_pictures(episode: Episode) -> dict[str, str]:
     """Return a line for pictures as narrow as colours are many, which may be three samples: ``(24, 32, 3, 3)``."""
-    shapes = {part.path: part.shape for part in episode.timed.values() if part.kind == "image" and part.info}
+    images = [part for part in episode.parts.values() if part.kind == "image" and part.info]
+    if not images:
+        return {}
+    shapes = {part.path: part.shape for part in images}
     narrow = {path: shape for path, shape in shapes.items() if shape[1:2] == shape[2:] and shape[0] >= LEAST_GREY_SIDE}
     return {
         f"{path} (channels)": f"its {episode.frame_count} pictures are {shape[0]} x {shape[1]} pixels of {shape[2]} "

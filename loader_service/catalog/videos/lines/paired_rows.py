@@ -7,8 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, differing_parts, join, parent_of
-from loader_service.catalog.videos.arrays.across_groups import are_fields
-from loader_service.catalog.videos.frame_axis import are_numbered, have_numbers_or_ids, have_roles
+from loader_service.catalog.videos.frame_axis import are_fields, are_numbered, have_numbers_or_ids, have_roles
 from loader_service.catalog.videos.lines.two_tables import line_of_two_tables
 from loader_service.catalog.videos.readings import fields_of, in_one_line
 from loader_service.catalog.videos.sibling_groups import MOST_PARTS, is_recording
