@@ -13,6 +13,7 @@ import pytest
 from loader_service.catalog.scan import scan_pool
 from loader_service.catalog.scan.internal_faults import internal_fault
 from loader_service.catalog.scan.scan_pool import ScanPool
+from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.numbered import NumberedFrames
 from loader_service.children import readable
 from loader_service.errors import CatalogError
@@ -207,6 +208,12 @@ def test_a_look_up_of_our_own_code_that_fails_is_no_damage():
     with pytest.raises(IndexError) as raised:
         _ = NumberedFrames((), 0).key
     assert "internal error of loader-service, IndexError in " in str(internal_fault("a.h5", raised.value))
+
+
+def test_lists_of_our_own_code_that_differ_in_length_are_no_damage():
+    with pytest.raises(ValueError, match="zip") as raised:
+        common_shape([(2, 3), (2,)])
+    assert "internal error of loader-service, ValueError in " in str(internal_fault("a.h5", raised.value))
 
 
 def test_a_path_that_is_given_twice_is_refused_by_name():

@@ -16,6 +16,9 @@ DIGITS_REMEDY = (
     "a name in it has a number of more digits than Python reads (4300); rename it, as h5py's `file.move(old, new)` does"
 )
 
+#: What `zip` says, in a ValueError, of lists that are not of one length: no file is damaged by it.
+_UNEQUAL = "zip() argument"
+
 _LOG = logging.getLogger(__name__)
 
 _OURS = str(Path(__file__).parents[2])
@@ -39,7 +42,8 @@ def internal_fault(path: str, error: BaseException) -> InternalFault | None:
     """Return what to say of an error amid a scan of a file that is this program's own; None for any other."""
     *_, (innermost, line) = traceback.walk_tb(error.__traceback__)
     place = innermost.f_code.co_filename
-    if not isinstance(error, PROGRAMMING_ERRORS) or not place.startswith(_OURS):
+    ours = isinstance(error, PROGRAMMING_ERRORS) or str(error).startswith(_UNEQUAL)
+    if not ours or not place.startswith(_OURS):
         return None
     return InternalFault(
         f"{path!r}: an internal error of loader-service, {type(error).__name__} in {place}:{line}: {error}; the file "
