@@ -127,7 +127,7 @@ def volume_advice(catalog: Catalog) -> str | None:
     shapes = {catalog.field(each.name).shape for each in found}
     maps = len(arrays) == len(found) > 1 == len(shapes) and all(max(counts) <= _TALLER * each[0] for each in shapes)
     volumes = len(found) > 1 == len(shapes)
-    alone = alike and bool(found) and (len(catalog.facts) == len(found) == 1 or max(counts) <= _FEW_ROWS or maps)
+    alone = alike and bool(found) and (len(arrays) == len(found) == 1 or max(counts) <= _FEW_ROWS or maps)
     if not differ and not alone and not (volumes and len(catalog.field(found[0].name).shape) == _AXES_OF_SLICE):
         return None
     said = "a row of a file has other sides than one of another" if differ else "all arrays of a file have one shape"

@@ -133,3 +133,12 @@ def test_groups_of_the_same_names_and_other_lengths_have_no_such_line(tmp_path):
                 root[f"{video}/bold"] = np.full((count + number * 3 - count % 2, 16), number, np.float32)
     with closing(catalog_of(tmp_path)) as found:
         assert not [line for line in found.left_out if "of the same names" in line]
+
+
+def test_a_matrix_a_file_has_that_line_also_beside_what_is_said_of_each_file(tmp_path):
+    for number in range(3):
+        with h5py.File(tmp_path / f"{number}.h5", "w") as root:
+            root["mel"] = np.full((80, 40), number, np.float32)
+            root.attrs["text"] = f"word {number}"
+    with closing(catalog_of(tmp_path)) as found:
+        assert "each of 3 files has 80 rows; if a file is one sample" in (volume_advice(found) or "")
