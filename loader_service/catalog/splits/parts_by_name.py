@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
 #: A fold of a cross-validation.
-_FOLD = re.compile(r"(?:k_?)?(?:fold|cv)s?[\W_]*[0-9]+", re.IGNORECASE)
+_FOLD = re.compile(r"(?:k_?)?(?:fold|cv|split)s?[\W_]*[0-9]+", re.IGNORECASE)
 
 #: Parts of a data set, all of which are of one when they lie beside each other.
 _BESIDE = [{"support", "query"}, {"base", "novel"}, {"source", "target"}]
