@@ -37,6 +37,9 @@ _SIDES = tuple(
     re.compile(rf"(^|[_@/])({names})$", re.IGNORECASE) for names in ("heights?|h", "widths?|w", "channels?|c")
 )
 
+#: What labels of rows are called.
+LABELS = re.compile(r"y|lbls?|labels?|targets?|class(es)?|categor(y|ies)", re.IGNORECASE)
+
 
 def named_as_sides(names: Sequence[str]) -> list[str | None]:
     """Return the first of some names that says a height, a width, and channels; None for each that none says."""

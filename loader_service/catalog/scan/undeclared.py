@@ -33,6 +33,7 @@ from loader_service.catalog.videos.arrays.named_samples import lines_of_named_sa
 from loader_service.catalog.videos.arrays.named_sequences import alike_groups, numbers_beside, readings_of, sequences_of
 from loader_service.catalog.videos.arrays.number_readings import lines_of_numbers
 from loader_service.catalog.videos.arrays.numbered_videos import add_beside_encoded
+from loader_service.catalog.videos.arrays.rows_of_splits import refuse_rows_of_splits
 from loader_service.catalog.videos.arrays.two_numbers import refuse_two_numbers_encoded
 from loader_service.catalog.videos.arrays.without_frames import find_without_frames
 from loader_service.catalog.videos.aside.second_names import lines_of_second_names, without_second_names
@@ -117,8 +118,8 @@ STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
     lambda file: refuse_frame_groups(file.tree, file.found),
     lambda file: refuse_few_apart(file.tree, file.found),
     lambda file: refuse_named_axes(file.hdf5, file.tree, file.found),
-    # Asked of numbers alone: an encoded frame is a frame.
-    lambda file: None if file.frames else _refuse_arrays(file),
+    # Asked of columns that names tell apart as a split and all else; and of numbers alone: an encoded frame is a frame.
+    lambda file: None if file.frames and not file.frames[1:] else _refuse_columns(file),
     # Videos that lie end to end, or a row each.
     lambda file: cut_at_ends(file.hdf5, file.tree, file.found),
     lambda file: cut_padded(file.found, file.hdf5.entries),
@@ -266,6 +267,12 @@ def _encoded(
         frames = videos
     empty = bool(frames) and not any(video.frame_count for video in frames)
     return [] if empty and (aside or are_no_images(tree, frames)) else frames, stills
+
+
+def _refuse_columns(file: UndeclaredFile) -> None:
+    refuse_rows_of_splits(file.found)
+    if not file.frames:
+        _refuse_arrays(file)
 
 
 def _refuse_arrays(file: UndeclaredFile) -> None:

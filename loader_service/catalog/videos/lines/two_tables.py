@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.videos.readings import in_one_line
+from loader_service.catalog.vocabulary import LABELS
 from loader_service.schema import Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ _LINE = (
     "row n of {0!r} and of {1!r} are served as one sample, and {2!r} and {3!r} have labels of their own; if they do "
     "not belong together, {4} in a --schema serves the rows of {2!r} alone, in a file"
 )
-
-_LABELS = re.compile(r"y|lbls?|labels?|targets?|class(es)?|categor(y|ies)", re.IGNORECASE)
 
 
 class _TableColumn(NamedTuple):
@@ -51,7 +49,7 @@ def line_of_two_tables(parts: Mapping[str, VideoField], are_words: Callable[[Seq
         if not are_words([basename_of(name) for name in names]):
             return {}
         first, second, *_ = tables.values()
-        inside = next(each for each in first if not _LABELS.fullmatch(each))
+        inside = next(each for each in first if not LABELS.fullmatch(each))
         fields = tuple(SchemaField.at(column.part.path, column.part.kind) for column in first.values())
         shown = in_one_line(Schema(("files" if _is_encoded(first) else "table",), fields))
         paths = first[inside].part.path, second[inside].part.path
@@ -73,7 +71,7 @@ def _are_alike(tables: Sequence[Mapping[str, _TableColumn]]) -> bool:
     Coordinates ``hand_x`` and ``hand_y`` are both a number a row.
     """
     first, *others = tables
-    labels = [column for inside, column in first.items() if _LABELS.fullmatch(inside)]
+    labels = [column for inside, column in first.items() if LABELS.fullmatch(inside)]
     deep = any(column.part.shape or column.part.frames for column in first.values())
     if not labels or not deep or any(column.part.shape not in {(), (1,)} or column.part.frames for column in labels):
         return False
