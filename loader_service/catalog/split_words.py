@@ -126,6 +126,11 @@ def are_opposites(one: str, other: str) -> bool:
     return one != other and any({one, other} <= words for words in _OPPOSITES)
 
 
+def is_short_word(text: str) -> bool:
+    """Tell whether a text is the short form of a split's word, which says one beside another: ``tr``, ``te``."""
+    return text.lower() in _OPPOSITES[0]
+
+
 def subsets_among(rests: Iterable[str]) -> set[str]:
     """Return what tells subsets of one split apart, of what is left of their names: ``seen`` beside ``unseen``."""
     bare = {rest.strip("_#") for rest in rests}

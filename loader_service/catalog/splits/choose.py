@@ -18,6 +18,7 @@ from loader_service.catalog.splits.lists import lists_called, lists_of_names, na
 from loader_service.catalog.splits.lists_of_rows import lists_of_two_axes
 from loader_service.catalog.splits.lone_names import line_of_subsets, lines_of_names
 from loader_service.catalog.splits.refusals import absent, content_of, contents_of, mixed, unlike_lists, unsaid
+from loader_service.catalog.splits.ends_in_ranges import cut_in_range
 from loader_service.catalog.splits.row_ranges import RowRange, read_ranges
 from loader_service.catalog.splits.said_by_files import by_holders
 from loader_service.catalog.splits.said_by_videos import by_attributes
@@ -113,7 +114,7 @@ def _find_in_split(hdf5: HDF5File, tree: Tree, options: ScanOptions, find: Finde
         return Chosen(find(tree))
     ranges = read_ranges(hdf5, tree)
     if ranges:
-        return _of_ranges(tree, ranges, options.split, find)
+        return _of_ranges(hdf5, tree, ranges, options.split, find)
     named = splits_by_name(tree)
     if options.split is None:
         return _undivided(hdf5, tree, named, options, find)
@@ -263,7 +264,7 @@ def _of_names(tree: Tree, named: NamedSplits, name: str, find: Finder) -> Found:
     return found
 
 
-def _of_ranges(tree: Tree, ranges: Mapping[str, RowRange], name: str | None, find: Finder) -> Chosen:
+def _of_ranges(hdf5: HDF5File, tree: Tree, ranges: Mapping[str, RowRange], name: str | None, find: Finder) -> Chosen:
     counted = {each: f"{rows.count} rows" for each, rows in ranges.items()}
     if name is None and len(ranges) > 1:
         whole = _found_or_none(_of_sources(tree, next(iter(ranges.values()))), find)
@@ -286,7 +287,10 @@ def _of_ranges(tree: Tree, ranges: Mapping[str, RowRange], name: str | None, fin
     error = _not_of_rows(found)
     if error is not None:
         raise error
-    return Chosen(found, rows)
+    cut = cut_in_range(hdf5, tree, found, rows, name or next(iter(ranges)))
+    if cut is None:
+        return Chosen(found, rows)
+    return Chosen(cut, None, 0, tuple(found.episodes), (0,) * len(cut.episodes), name or "")
 
 
 def _not_of_rows(found: Found | None) -> CatalogError | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,9 @@ from loader_service.catalog.videos.episodes import Episode, Found
 from loader_service.errors import CatalogError
 from loader_service.plan.subset import runs_of
 from loader_service.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Kept = npt.NDArray[np.bool_]
 
@@ -88,13 +92,18 @@ def runs_as_videos(found: Found, kept: Kept) -> Found:
     CatalogError
         When there are more runs than are kept.
     """
-    (whole,) = found.episodes
     firsts, ends = runs_of(kept)
     if len(firsts) > _MOST_RUNS:
         raise CatalogError(
             f"the split is {len(firsts)} runs of rows, and at most {_MOST_RUNS} are kept; leave --split out, and give "
             "the rows as index= of the stream"
         )
+    return rows_as_videos(found, zip(firsts.tolist(), ends.tolist(), strict=True))
+
+
+def rows_as_videos(found: Found, spans: Iterable[tuple[int, int]]) -> Found:
+    """Return a file's only video, or table, as a part for each first row, and the row behind the last, of some rows."""
+    (whole,) = found.episodes
     parts = {key: part for key, part in whole.parts.items() if not part.missing and part.digits < 0}
     reason = "expected an entry for each frame, where a split takes some of them, in a file"
     left_out = dict.fromkeys(whole.parts.keys() - parts.keys(), reason)
@@ -109,6 +118,6 @@ def runs_as_videos(found: Found, kept: Kept) -> Found:
                 for key, part in parts.items()
             },
         )
-        for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)
+        for first, end in spans
     ]
     return Found(found.layout, episodes, {**found.left_out, **left_out}, found.words)

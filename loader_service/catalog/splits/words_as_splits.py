@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loader_service.catalog.inner_paths import as_text, basename_of
-from loader_service.catalog.split_words import WORDS, is_part, meaning_of, says_split, training_first
+from loader_service.catalog.split_words import WORDS, is_part, is_short_word, meaning_of, says_split, training_first
 from loader_service.catalog.splits.found_splits import Division
 
 if TYPE_CHECKING:
@@ -53,8 +53,9 @@ def is_of_splits(path: str) -> bool:
 def of_words(values: Iterable[Any], path: str, *, by_rows: bool, called: bool = False) -> Division | None:
     """Return the splits that texts are; of what is `called` as splits are, words beside known ones are some, too.
 
-    So are names that say more, such as ``test_seen``, or opposites, in what can be nothing else; and few such names as
-    ``PublicTest`` beside words alone in what is called otherwise. An empty text is in none.
+    So are ``tr`` and ``te``; names that say more, such as ``test_seen``, or opposites, or initials, in what can be
+    nothing else; and few such names as ``PublicTest`` beside words alone in what is called otherwise. An empty text is
+    in none.
     """
     texts = [text_of(value) for value in values]
     meanings = [WORDS.get(text.lower()) for text in texts]
@@ -74,8 +75,21 @@ def _are_splits(strange: set[str], known: set[str], path: str, *, called: bool) 
     """Tell whether texts that are no words of splits are some, beside the words that are `known`."""
     if not called:
         return bool(known) and all(map(_is_named, strange))
-    named = {text for text in strange if says_split(text)} if is_of_splits(path) else set()
-    return "train" in known or len(known) + len(named) > 1 or named == strange
+    short = {text for text in strange if is_short_word(text)}
+    if not is_of_splits(path):
+        return "train" in known or len(known) + len(short) > 1
+    named = {text for text in strange if says_split(text)}
+    return "train" in known or len(known) + len(named) > 1 or named == strange or _are_initials(strange)
+
+
+def _are_initials(texts: set[str]) -> bool:
+    """Tell whether texts are letters that splits begin with, that of training among them: ``T`` and ``V``."""
+    letters = {text.lower() for text in texts}
+    return len(letters) > 1 and "t" in letters <= _INITIALS
+
+
+#: Of words for splits.
+_INITIALS = frozenset({"t", "v", "d", "e", "h"})
 
 
 def text_of(value: Any) -> str:

@@ -6,7 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import ElementKind
-from loader_service.catalog.videos.bounds.bound_lists import LastRowsError, find_first_rows, is_index
+from loader_service.catalog.videos.bounds.bound_lists import (
+    LastRowsError,
+    find_first_rows,
+    is_index,
+    is_index_of_split,
+)
 from loader_service.catalog.videos.bounds.bounds import find_pairs_apart, find_sums, from_flags
 from loader_service.catalog.videos.bounds.row_columns import find_by_rows
 from loader_service.catalog.videos.bounds.row_marks import find_by_marks
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.bounds.bound_lists import Bounds
-    from loader_service.catalog.videos.episodes import Found
+    from loader_service.catalog.videos.episodes import Found, VideoField
     from loader_service.catalog.videos.whole_rows import WholeRows
 
 #: Videos of which it is said whether they seem to be several.
@@ -67,7 +72,7 @@ def refuse_first_rows(whole: WholeRows, found: Found) -> None:
     """Refuse a file in which numbers can be the first or last rows of videos, or rows that someone has chosen."""
     lists = [info for info in whole.beside if is_index(info)]
     bounds = find_first_rows(lists, whole.count, whole.read) if len(lists) == 1 else None  # several divide the rows
-    if bounds is None or not all(part.path not in bounds.paths for part in whole.video.parts.values()):
+    if bounds is None or any(_is_field(part, lists[0]) for part in whole.video.parts.values()):
         return
     (path,) = bounds.paths
     numbers = whole.read(path)
@@ -78,6 +83,11 @@ def refuse_first_rows(whole: WholeRows, found: Found) -> None:
         "lie end to end, or some of the rows",
         [Reading(f"{len(bounds.starts)} videos that {there} there", cut), _all_together(whole, found)],
     )
+
+
+def _is_field(part: VideoField, info: DatasetInfo) -> bool:
+    """Tell whether a list is a field of a video, and may be no ends: as a value, those of a split are ends."""
+    return part.path == info.path and not (part.kind == "value" and is_index_of_split(info))
 
 
 def note_ends(wholes: Sequence[WholeRows], found: Found, tree: Tree) -> None:

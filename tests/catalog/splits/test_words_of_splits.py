@@ -65,6 +65,31 @@ def test_a_split_that_names_subsets_or_opposites_alone_is_never_mixed(tmp_path, 
         assert catalog.frame_count == (2 if by_rows else 4)
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("phase", ("tr", "te")), ("set", ("TR", "VA", "TE")), ("subset", ("T", "V")), ("partition", ("t", "v", "e"))],
+)
+def test_short_words_and_initials_of_splits_in_columns_called_so_are_never_mixed(tmp_path, name, words):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["x"], root[name] = np.zeros((4 * len(words), 3)), np.array(words * 4, "S")
+    with pytest.raises(CatalogError, match=rf"never mixed: '{words[0]}' \(4 rows\), '{words[1]}' \(4 rows\)"):
+        catalog_of(tmp_path)
+    for word in words:
+        with closing(catalog_of(tmp_path, split=word)) as catalog:
+            assert catalog.frame_count == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("phase", ("T", "V")), ("phase", ("tr", "on")), ("subset", ("A", "B")), ("subset", ("V", "H")), ("x", ("tr", "te"))],
+)
+def test_other_letters_and_names_say_no_split(tmp_path, name, words):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["rows"], root[name] = np.zeros((8, 3)), np.array(words * 4, "S")
+    with closing(catalog_of(tmp_path)) as catalog:
+        assert catalog.frame_count == 8
+
+
 @pytest.mark.parametrize("words", [("kitchen", "garden"), ("seen once", "unseen yet")])
 def test_other_texts_of_a_split_are_values(tmp_path, words):
     with h5py.File(tmp_path / "a.h5", "w") as root:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loader_service.catalog.dtypes import is_floating, is_whole
+from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.sides import is_list
+from loader_service.catalog.split_words import single_meaning
 from loader_service.catalog.vocabulary import RECORDINGS
 from loader_service.errors import CatalogError
 
@@ -40,6 +42,7 @@ OF_UNIT = re.compile(rf"{_WORD}{_UNIT}(_|(?-i:(?=[A-Z])))|^(num|n)_?(frames|step
 BARE = re.compile(r"^(starts?|begins?|ends?|stops?|lengths?|lens?)$", re.IGNORECASE)
 PAIRS = re.compile(r"(^|_)(pos|range|ranges|bounds|span|spans|slices|segments|boundaries|indices)(_|$)", re.IGNORECASE)
 TIMES = re.compile(r"(^|_)(ts|stamps?|time|times|timestamps?|secs?|seconds?|ms|us|ns)(_|$)", re.IGNORECASE)
+_OF_VIDEOS = re.compile(rf"(^|_)({RECORDINGS})s?_?(idx|idxs|index|indexes|indices)$", re.IGNORECASE)
 _INDEXES = re.compile(r"(^|_)(idx|idxs|index|indexes|indices)$", re.IGNORECASE)
 
 
@@ -129,9 +132,14 @@ _FEWEST_ROWS = 3
 
 
 def is_index(info: DatasetInfo) -> bool:
-    """Tell whether a dataset is a list of whole numbers that is called an index."""
+    """Tell whether a dataset is a list of whole numbers that is called an index, or called as a split, in a group that is."""
     numbers = is_whole(info.dtype) or is_floating(info.dtype)
-    return numbers and len(info.shape) == 1 and bool(_INDEXES.search(info.basename))
+    return numbers and len(info.shape) == 1 and (bool(_INDEXES.search(info.basename)) or is_index_of_split(info))
+
+
+def is_index_of_split(info: DatasetInfo) -> bool:
+    """Tell whether a dataset is called as a split, in a group called as indexes of videos: ``video_indexes/train``."""
+    return bool(_OF_VIDEOS.search(basename_of(info.parent))) and single_meaning(info.basename) is not None
 
 
 def find_first_rows(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
