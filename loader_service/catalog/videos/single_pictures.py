@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_floating
 from loader_service.catalog.hdf5.tree import in_groups
 from loader_service.catalog.inner_paths import basename_of, parent_of
+from loader_service.catalog.split_words import said_by
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
 from loader_service.catalog.vocabulary import TIMES_OF_FRAMES
 
@@ -94,7 +95,9 @@ def find_single_pictures(
         for info in members:
             if (free.get(info.path) or info.shape[:2]) in certain and len(info.shape) in {2, 3}:
                 apart = info.shape[2:] and info.shape[2] not in _CHANNELS  # three grey ones, it may be
-                (maybe if apart and (group in threes or SEVERAL.search(info.basename)) else sure).append(info)
+                (
+                    maybe if apart and (group in threes or SEVERAL.search(_without_split(info.basename))) else sure
+                ).append(info)
             elif info.path in free and (
                 all(len(lengths[place]) < 2 for place in _places(info, _tail)) or (series and info.dtype == "uint8")
             ):
@@ -110,13 +113,19 @@ def find_single_pictures(
     return sure, maybe
 
 
+def _without_split(name: str) -> str:
+    """Return what a name is without the word of a split: ``images`` of ``test_images``."""
+    said = said_by(name)
+    return name if said is None or not said.rest else said.rest
+
+
 def _may_be_of_rows(info: DatasetInfo) -> bool:
     """Tell whether a list of three may have an entry for each of three pictures: no mean of colours, side or name.
 
     Three masks of one size have such, too.
     """
     if len(info.shape) == 3 and info.shape[2] not in _CHANNELS:
-        return bool(_TRUTH_OF_PICTURES.search(info.basename))
+        return bool(_TRUTH_OF_PICTURES.search(_without_split(info.basename)))
     return len(info.shape) == 1 and not is_floating(info.dtype) and not OF_COLOURS.search(info.basename)
 
 

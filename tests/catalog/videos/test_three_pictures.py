@@ -36,9 +36,26 @@ def test_three_pictures_that_may_be_colours_are_asked_about(tmp_path, datasets):
     _write(tmp_path, **datasets)
     with pytest.raises(CatalogError, match="whose first axis may be time, or one of a picture's") as asked:
         catalog_of(tmp_path)
+    _check(tmp_path, asked)
+
+
+def _check(tmp_path, asked):
     for schema, count in zip(schemas_in(str(asked.value)), (3, 1), strict=True):
         with closing(declared_catalog(tmp_path, schema)) as found:
             assert found.frame_count == count
+
+
+@pytest.mark.parametrize("names", [("images_test", "masks_test"), ("test_images",), ("image_test", "mask_test")])
+@pytest.mark.parametrize("kind", [np.uint8, np.float32])
+def test_three_pictures_of_a_split_are_asked_about_as_they_are_without_its_word(tmp_path, names, kind):
+    pictures = {name: _THREE.astype(np.uint8 if "mask" in name else kind) for name in names}
+    others = {name.replace("test", "train"): np.concatenate([each] * 2) for name, each in pictures.items()}
+    _write(tmp_path, **pictures, **others)
+    with pytest.raises(CatalogError, match="whose first axis may be time, or one of a picture's") as asked:
+        catalog_of(tmp_path, split="test")
+    _check(tmp_path, asked)
+    with closing(catalog_of(tmp_path, split="train")) as found:
+        assert found.frame_count == 6
 
 
 @pytest.mark.parametrize("name", ["labels", "y_test", "target"])
