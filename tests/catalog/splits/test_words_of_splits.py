@@ -81,7 +81,13 @@ def test_short_words_and_initials_of_splits_in_columns_called_so_are_never_mixed
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("phase", ("T", "V")), ("phase", ("tr", "on")), ("subset", ("A", "B")), ("subset", ("V", "H")), ("x", ("tr", "te"))],
+    [
+        ("phase", ("T", "V")),
+        ("phase", ("tr", "on")),
+        ("subset", ("A", "B")),
+        ("subset", ("V", "H")),
+        ("x", ("tr", "te")),
+    ],
 )
 def test_other_letters_and_names_say_no_split(tmp_path, name, words):
     with h5py.File(tmp_path / "a.h5", "w") as root:

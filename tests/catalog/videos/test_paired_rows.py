@@ -58,6 +58,7 @@ def test_the_other_reading_has_a_line_whose_schema_works(tmp_path, arrays, serve
 
 _DOMAINS = {"source_x": (20, 8), "source_y": (20,), "target_x": (20, 8), "target_y": (20,)}
 _EPISODE = {"support_images": None, "support_labels": (6,), "query_images": None, "query_labels": (6,)}
+_MASKED = {"benign": (20, 8, 9, 3), "benign_mask": (20, 8, 9), "normal": (20, 8, 9, 3), "normal_mask": (20, 8, 9)}
 _AT_END = {"x_clean": (20, 8), "label_clean": (20, 1), "x_noisy": (20, 8), "label_noisy": (20, 1)}
 
 
@@ -68,6 +69,8 @@ _AT_END = {"x_clean": (20, 8), "label_clean": (20, 1), "x_noisy": (20, 8), "labe
         ({f"data/{name}": shape for name, shape in _DOMAINS.items()}, {"data_source_x", "data_source_y"}),
         (_EPISODE, {"query_images", "query_labels"}),
         (_AT_END, {"x_clean", "label_clean"}),
+        (_MASKED, {"benign", "benign_mask"}),
+        (_MASKED | {"ill": (20, 8, 9, 3), "ill_mask": (20, 8, 9)}, {"benign", "benign_mask"}),
     ],
 )
 def test_tables_with_labels_of_their_own_have_a_line_whose_schema_serves_one_alone(tmp_path, arrays, names):
@@ -93,6 +96,10 @@ def test_tables_with_labels_of_their_own_have_a_line_whose_schema_serves_one_alo
         {"left_image": (20, 8), "left_label": (20,), "right_image": (20, 8), "right_label": (20,)},
         {"clean_x": (20, 8), "clean_y": (20,), "noisy_x": (20, 8), "noisy_y": (20,), "snr": (20,)},
         {"clean_x": (20, 8), "clean_y": (20,), "noisy_x": (20, 9), "noisy_y": (20,)},
+        {"rgb": (20, 8, 9), "rgb_mask": (20, 8, 9), "depth": (20, 8, 9), "depth_mask": (20, 8, 9)},
+        {"image": (20, 8, 9, 3), "image_mask": (20, 8, 9), "edges": (20, 8, 9, 3), "edges_mask": (20, 8, 9)},
+        {"src": (20, 8), "src_mask": (20,), "tgt": (20, 8), "tgt_mask": (20,)},
+        {"t1": (20, 8, 9, 3), "t1_seg": (20, 8, 9), "t2": (20, 8, 9, 3), "t2_seg": (20, 8, 9)},
         {"imu/accelerometer": (20, 3), "pose/position": (20, 3), "pose/speed": (20,)},
     ],
 )

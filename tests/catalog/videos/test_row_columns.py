@@ -76,3 +76,28 @@ def test_names_that_come_back_or_are_of_a_row_each_and_numbers_that_run_on_are_n
 def test_names_of_pictures_may_say_their_videos_where_that_is_asked(name, entries, starts):
     assert starts_of(name, entries) is None
     assert starts_of(name, entries, any_end=True) == starts
+
+
+_ANEW = [0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("columns", "starts"),
+    [
+        ({"video": _ANEW}, [0, 3, 5, 7]),
+        ({"video": _ANEW, "Y": [0] * 5 + [1] * 5 + [2] * 2}, [0, 3, 5, 7, 10]),
+        ({"video": _ANEW, "person_id": [0] * 5 + [1] * 5 + [2] * 2}, [0, 3, 5, 7, 10]),
+        ({"video": _ANEW, "label": [0] * 3 + [1] * 9}, [0, 3, 5, 7]),
+        ({"video": _ANEW, "label": list(range(12))}, [0, 3, 5, 7]),
+        ({"vid": [0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 1, 1]}, [0, 2, 4, 6, 8]),
+        ({"video": [0, 0, 0, 2, 2, 0, 0, 1, 1, 1, 1, 1]}, None),
+        ({"clip": _ANEW}, None),
+        ({"video": [0, 1] * 6}, None),
+    ],
+)
+def test_numbers_called_video_that_begin_anew_say_videos_where_that_is_asked(columns, starts):
+    arrays = {name: np.array(values) for name, values in columns.items()}
+    infos = [DatasetInfo(name, ElementKind.INTEGER, (12,), 0, None, str(each.dtype)) for name, each in arrays.items()]
+    assert find_by_rows(infos, 12, arrays.get) is None
+    found = find_by_rows(infos, 12, arrays.get, any_end=True)
+    assert (None if found is None else found.starts.tolist()) == starts

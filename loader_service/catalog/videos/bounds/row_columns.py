@@ -10,7 +10,7 @@ import numpy as np
 from loader_service.catalog.dtypes import is_number, is_whole
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.videos.bounds.bound_lists import Bounds
-from loader_service.catalog.vocabulary import CLIPS, FRAMES, RECORDINGS
+from loader_service.catalog.vocabulary import CLIPS, FRAMES, LABELS, RECORDINGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,14 @@ _IDS = re.compile(rf"(^|_)({CLIPS})s?_?(id|index|idx|number|num|no|key)s?$", re.
 
 #: What such a column is called that may also count them.
 _BARE_IDS = re.compile(rf"({RECORDINGS})s?$", re.IGNORECASE)
+
+#: Of those, words that are no flag and nothing done, so that they name a video whatever their numbers.
+_FILMS = re.compile(r"(video|vid|film|recording)s?", re.IGNORECASE)
+
+#: What a column is called that says who is in a video, or what.
+_WHOSE = re.compile(
+    rf"{LABELS.pattern}|(person|subject|actor|speaker|identity|participant|patient|user)(_?id)?", re.IGNORECASE
+)
 
 #: What a column is called that counts the rows of each video.
 _NUMBERS = re.compile(
@@ -64,7 +72,7 @@ def find_by_rows(
         Gives the entries of a dataset.
     any_end
         Whether names of pictures count, of which all but the last number may be their video, or their class; and
-        numbers called by the word alone, as ``sequence``, or ``t`` that is no whole number.
+        numbers called by the word alone, as ``sequence``, also if these begin anew, or ``t`` that is no whole number.
     """
     for info in datasets:
         if info.shape not in {(frame_count,), (frame_count, 1)} or frame_count < 2:
@@ -85,6 +93,31 @@ def find_by_rows(
             continue
         if bounds is not None:
             return bounds
+    return _numbered_anew(datasets, frame_count, read) if any_end else None
+
+
+def _numbered_anew(datasets: Sequence[DatasetInfo], frame_count: int, read: Read) -> Bounds | None:
+    """Return the runs of a column called ``video`` whose numbers begin anew, as for each person; None without.
+
+    Labels, or persons, that change wherever it begins anew end a video, too: the next may have the same number.
+    """
+    rows = [info for info in datasets if info.shape in {(frame_count,), (frame_count, 1)}]
+    whole = [info for info in rows if is_whole(info.dtype)]
+    for info in (each for each in whole if _FILMS.fullmatch(each.basename)):
+        numbers = np.ravel(read(info.path)).astype(np.int64)
+        steps = np.diff(numbers)
+        anew = steps < 0
+        counts = bool((((steps == 0) | (steps == 1)) | (numbers[1:] == numbers[0])).all())
+        if not counts or not anew.any():
+            continue
+        changes = steps != 0
+        for other in (each for each in rows if _WHOSE.fullmatch(each.basename)):
+            values = np.ravel(read(other.path))
+            own = values[1:] != values[:-1]
+            changes |= own if own[anew].all() and 2 * own.sum() < frame_count else False
+        starts = np.append(0, np.flatnonzero(changes) + 1)
+        if len(starts) <= frame_count / 2:
+            return Bounds.of_starts(starts, frame_count, info.path)
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
+from loader_service.catalog.videos.frame_axis import MASKS, mention_what_is_seen
 from loader_service.catalog.videos.readings import in_one_line
 from loader_service.catalog.vocabulary import LABELS
 from loader_service.schema import Schema, SchemaField
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from loader_service.catalog.videos.episodes import VideoField
 
 _LINE = (
-    "row n of {0!r} and of {1!r} are served as one sample, and {2!r} and {3!r} have labels of their own; if they do "
-    "not belong together, {4} in a --schema serves the rows of {2!r} alone, in a file"
+    "row n of {0!r} and of {1!r} are served as one sample, and {2!r} and {3!r} have {4} of their own; if they do "
+    "not belong together, {5} in a --schema serves the rows of {2!r} alone, in a file"
 )
 
 
@@ -29,7 +30,7 @@ class _TableColumn(NamedTuple):
 
 
 def line_of_two_tables(parts: Mapping[str, VideoField], are_words: Callable[[Sequence[str]], bool]) -> dict[str, str]:
-    """Return the line where all columns are called by the word of a table, and each such word has labels: ``source_y``.
+    """Return the line where all columns are called by the word of a table, and each such word has labels, or masks: ``source_y``.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ def line_of_two_tables(parts: Mapping[str, VideoField], are_words: Callable[[Seq
         Tells whether names say neither a number nor what is seen.
     """
     for at_end in (False, True):
-        columns = [_split(key, part, at_end=at_end) for key, part in parts.items()]
+        columns = [_split(key, part, parts, at_end=at_end) for key, part in parts.items()]
         tables: dict[str, dict[str, _TableColumn]] = {}
         for column in filter(None, columns):
             tables.setdefault(column.table, {})[column.inside] = column
@@ -49,34 +50,49 @@ def line_of_two_tables(parts: Mapping[str, VideoField], are_words: Callable[[Seq
         if not are_words([basename_of(name) for name in names]):
             return {}
         first, second, *_ = tables.values()
-        inside = next(each for each in first if not LABELS.fullmatch(each))
+        masked = "" in first
+        if masked and mention_what_is_seen(names):
+            return {}
+        inside = "" if masked else next(each for each in first if not LABELS.fullmatch(each))
         fields = tuple(SchemaField.at(column.part.path, column.part.kind) for column in first.values())
         shown = in_one_line(Schema(("files" if _is_encoded(first) else "table",), fields))
         paths = first[inside].part.path, second[inside].part.path
-        return {f"{paths[0]} (pairs)": _LINE.format(*paths, *map(basename_of, names[:2]), shown)}
+        maps = masked and all(len(column.part.shape) >= _PICTURE_AXES for each, column in first.items() if each)
+        own = "masks" if maps else "labels"
+        return {f"{paths[0]} (pairs)": _LINE.format(*paths, *map(basename_of, names[:2]), own, shown)}
     return {}
 
 
-def _split(key: str, part: VideoField, *, at_end: bool) -> _TableColumn | None:
-    """Return the two words of a name; `at_end`: of which the last one is the table's."""
+def _split(key: str, part: VideoField, parts: Mapping[str, VideoField], *, at_end: bool) -> _TableColumn | None:
+    """Return the two words of a name; `at_end`: of which the last one is the table's. One with a mask is its table."""
     name = basename_of(key)
-    head, separator, tail = name.rpartition("_") if at_end else name.partition("_")
+    if not at_end and any(f"{key}_{word}" in parts for word in MASKS):
+        return _TableColumn(key, "", part)
+    head, separator, tail = name.rpartition("_") if at_end or name.rpartition("_")[2] in MASKS else name.partition("_")
     table, inside = (tail, head) if at_end else (head, tail)
     return _TableColumn(join(parent_of(key), table), inside, part) if separator and table and inside else None
+
+
+#: Axes of a grey picture.
+_PICTURE_AXES = 2
 
 
 def _are_alike(tables: Sequence[Mapping[str, _TableColumn]]) -> bool:
     """Tell whether tables have the same columns, of the same forms: labels, a number or a text a row, and what is more.
 
-    Coordinates ``hand_x`` and ``hand_y`` are both a number a row.
+    So are pictures with a mask each, ``benign`` and ``benign_mask``. Coordinates ``hand_x`` and ``hand_y`` are both a number a row.
     """
     first, *others = tables
+    forms = [{inside: _form(column.part) for inside, column in table.items()} for table in (first, *others)]
+    if any(each != forms[0] for each in forms):
+        return False
+    if "" in first:  # pictures with masks
+        return len(first[""].part.shape) >= _PICTURE_AXES or first[""].part.frames is not None
     labels = [column for inside, column in first.items() if LABELS.fullmatch(inside)]
     deep = any(column.part.shape or column.part.frames for column in first.values())
     if not labels or not deep or any(column.part.shape not in {(), (1,)} or column.part.frames for column in labels):
         return False
-    forms = [{inside: _form(column.part) for inside, column in table.items()} for table in (first, *others)]
-    return len(first) > len(labels) and all(each == forms[0] for each in forms)
+    return len(first) > len(labels)
 
 
 def _form(part: VideoField) -> tuple[object, ...]:
