@@ -13,12 +13,12 @@ from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.catalog.split_words import WORDS, listed, meaning_among, says_split, split_flags
 from loader_service.catalog.splits.attribute_lists import with_attribute_lists
 from loader_service.catalog.splits.divisions import division_of
+from loader_service.catalog.splits.ends_in_ranges import cut_in_range
 from loader_service.catalog.splits.found_splits import Division, runs_as_videos
 from loader_service.catalog.splits.lists import lists_called, lists_of_names, named_videos, read_names
 from loader_service.catalog.splits.lists_of_rows import lists_of_two_axes
 from loader_service.catalog.splits.lone_names import line_of_subsets, lines_of_names
 from loader_service.catalog.splits.refusals import absent, content_of, contents_of, mixed, unlike_lists, unsaid
-from loader_service.catalog.splits.ends_in_ranges import cut_in_range
 from loader_service.catalog.splits.row_ranges import RowRange, read_ranges
 from loader_service.catalog.splits.said_by_files import by_holders
 from loader_service.catalog.splits.said_by_videos import by_attributes

@@ -139,3 +139,49 @@ def test_groups_inside_of_groups_are_asked_about_with_a_video_each_of_them(tmp_p
     schema = next(each for each in schemas_in(str(caught.value)) if '"{video}/views/left"' in each)
     with closing(declared_catalog(tmp_path, schema)) as found:
         assert dict(zip(names_of(found), found.frame_counts.tolist(), strict=True)) == lengths
+
+
+_PATIENTS = ["TCGA-A1", "TCGA-B2", "TCGA-C13"]
+
+
+@pytest.mark.parametrize(
+    ("names", "shape", "said"),
+    [
+        (_PATIENTS, (32,), True),
+        (_PATIENTS[:2], (32,), False),
+        (_PATIENTS, (8,), False),
+        (["acc_x1", "acc_y1", "acc_z1"], (32,), False),
+        ([*_PATIENTS, "speed"], (32,), False),
+    ],
+)
+def test_columns_that_codes_name_have_a_line_whose_schema_makes_each_a_sample(tmp_path, names, shape, said):
+    _write(tmp_path, dict.fromkeys(names, shape))
+    with closing(catalog_of(tmp_path)) as found:
+        lines = [line for line in found.left_out if "(samples)" in line or "is a column of" in line]
+        assert found.frame_counts.tolist() == [shape[0]]
+    assert len(lines) == said
+    if said:
+        with closing(declared_catalog(tmp_path, schemas_in(lines[0])[0])) as found:
+            assert found.frame_counts.tolist() == [1] * len(names)
+            assert found.fields[0].shape == shape
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "said"),
+    [
+        ("image_indices", [0, 0, 1, 1, 2, 3], True),
+        ("img_idx", [[1], [1], [1], [2], [3], [3]], True),
+        ("image_index", [0, 1, 2, 3, 4, 5], False),
+        ("image_index", [0, 1, 2, 0, 1, 2], False),
+        ("image_index", [0, 0, 2, 2, 4, 4], False),
+        ("image_id", [0, 0, 1, 1, 2, 3], False),
+        ("question_index", [0, 0, 1, 1, 2, 3], False),
+    ],
+)
+def test_numbers_of_pictures_that_come_back_have_a_line(tmp_path, name, numbers, said):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["images"], root["questions"] = np.zeros((6, 16, 16, 3), np.uint8), np.zeros((6, 5), int)
+        root[name] = numbers
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [6]
+        assert any("its numbers come back" in line for line in found.left_out) is said

@@ -8,6 +8,8 @@ import h5py
 import numpy as np
 import pytest
 
+from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind
+from loader_service.catalog.videos.arrays.array_readings import refuse_numbered_sides
 from loader_service.errors import CatalogError
 from tests.catalog.advice import schemas_in
 from tests.public_layouts.pictures import pixels
@@ -146,3 +148,43 @@ def test_grey_matrices_of_one_size_may_be_bands_of_one_sample(tmp_path):
     readings = list(_served(tmp_path))
     assert ((1, 1), frozenset({"B02", "B03", "B8A"})) in readings
     assert ((1,) * 6, frozenset({"values"})) in readings
+
+
+_ANY_SIDES = [(5, 7), (6, 6), (5, 8), (6, 9), (5, 6)]
+
+
+def test_masks_of_any_size_beside_lists_of_as_many_entries_are_asked_about(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number, sides in zip((3, 4, 9, 10, 12), _ANY_SIDES, strict=True):
+            root[f"masks/{number}"] = np.ones(sides, np.uint8)
+        root["bboxes"], root["areas"], root["fps"] = np.zeros((5, 4), int), np.arange(5), 30
+    with pytest.raises(CatalogError, match="4 more of other sides in 'masks', beside") as said:
+        catalog_of(tmp_path)
+    each, rows = schemas_in(str(said.value))
+    with closing(declared_catalog(tmp_path, each)) as found:
+        assert names_of(found) == [f"masks/{number}" for number in (3, 4, 9, 10, 12)]
+        assert found.frame_counts.tolist() == [1] * 5
+    with closing(declared_catalog(tmp_path, rows)) as found:
+        assert (found.frame_counts.tolist(), {field.name for field in found.fields}) == ([5], {"areas", "bboxes"})
+
+
+@pytest.mark.parametrize("names", [["3", "4"], ["a", "b", "c"], ["3", "4", "9"]])
+def test_other_matrices_beside_lists_are_not_asked_about_so(names):
+    shapes = {f"masks/{name}": sides for name, sides in zip(names, _ANY_SIDES, strict=False)}
+    shapes |= {"bboxes": (5, 4), "areas": (5,)}
+    refuse_numbered_sides(
+        [DatasetInfo(name, ElementKind.INTEGER, shape, 0, None, "u1") for name, shape in shapes.items()]
+    )
+
+
+@pytest.mark.parametrize("numbers", [[5, 6, 7], [20, 7, 30]])
+def test_as_many_points_as_descriptors_have_lines_but_one_change_nothing(tmp_path, numbers):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for picture, count in enumerate(numbers):
+            group = root.create_group(f"db/{picture}.jpg")
+            group["keypoints"], group["scores"] = np.zeros((count, 2), np.float32), np.zeros(count, np.float32)
+            group["descriptors"] = np.zeros((8, count), np.float16)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == numbers
+        assert {field.name for field in found.fields} == {"keypoints", "scores"}
+        assert any("'descriptors'" in line for line in found.left_out)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_whole
-from loader_service.catalog.inner_paths import grouped, key_in
+from loader_service.catalog.inner_paths import grouped, join, key_in
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.arrays.number_readings import by_their_numbers, frames_of_groups
 from loader_service.catalog.videos.bounds.bound_lists import PAIRS
@@ -20,7 +21,7 @@ from loader_service.catalog.videos.readings import (
     of_nearly_one_length,
     without_chance,
 )
-from loader_service.schema import Schema, SchemaField
+from loader_service.schema import VIDEO, Schema, SchemaField
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -70,6 +71,37 @@ def _one_each(arrays: Sequence[DatasetInfo]) -> list[Reading]:
         return []
     whole = SchemaField.in_group("", shape=common_shape([info.shape for info in arrays]))
     return [Reading.of_groups("a sample each", [whole])]
+
+
+def refuse_numbered_sides(arrays: Sequence[DatasetInfo]) -> None:
+    """Refuse matrices of other sides each that numbers alone name in a group, beside lists with an entry for each.
+
+    So lie crops, or masks, of objects of any size beside their boxes: some of them have as many lines by chance.
+
+    Raises
+    ------
+    TwoReadingsError
+        With the schemas for a sample each, and for rows of the lists.
+    """
+    for group, members in grouped(arrays, lambda info: info.parent).items():
+        lengths, tails = {info.shape[0] for info in members}, {info.shape[1:] for info in members}
+        alike = len({(info.dtype, len(info.shape)) for info in members}) == 1 and len(members[0].shape) > 1
+        numbered = all(info.basename.isdecimal() for info in members)
+        lists = [info for info in arrays if info.parent != group and info.shape[0] == len(members)]
+        if group and alike and numbered and lists and len(lengths) > 1 < len(tails) and len(members) > _LEAST_SIDES:
+            each = SchemaField.at(join(group, VIDEO), "array", common_shape([info.shape for info in members]))
+            raise TwoReadingsError(
+                f"found {members[0].describe()} and {len(members) - 1} more of other sides in {group!r}, beside "
+                f"{lists[0].describe()} with an entry for each",
+                [
+                    Reading.of_groups("a sample each", [replace(each, name="values")]),
+                    Reading.of_table("rows of what has an entry for each", fields_of(lists)),
+                ],
+            )
+
+
+#: Two matrices with an entry for each in a list may be anything.
+_LEAST_SIDES = 2
 
 
 def tables_of_columns(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_whole
@@ -50,7 +51,7 @@ from loader_service.catalog.videos.sibling_groups import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
 
@@ -83,6 +84,7 @@ def videos_by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     if have_own_data(groups):
         return None  # bands, each in a group of its own
     shared = shared_names(groups)
+    _take_usual(counts, groups, shared)
     few_words = words and len(groups) <= MOST_PARTS
     if few_words and equal and len(shared) == 1:
         raise parts_or_videos(arrays, [members[name] for members in groups.values() for name in shared], *shared)
@@ -106,6 +108,25 @@ def videos_by_group(arrays: Sequence[DatasetInfo]) -> Found | None:
     refuse_grey_groups(groups, sorted(timed, key=natural_key) or [main])
     refuse_numbered_parts(groups)
     return found_of([of_dataset(root, members[main]) for root, members in groups.items()])
+
+
+def _take_usual(
+    counts: dict[str, list[int]], groups: Mapping[str, Mapping[str, DatasetInfo]], names: Sequence[str]
+) -> None:
+    """Count frames by what counts them in most groups, where no array does in all: another one has them by chance.
+
+    So are 255 points of a picture, or another count of each, beside their descriptors, ``(256, 255)``.
+    """
+    counting = {
+        root: frozenset(name for name in names if members[name].shape[0] == counts[root][0])
+        for root, members in groups.items()
+    }
+    ((usual, times),) = Counter(counting.values()).most_common(1)
+    if not usual or frozenset.intersection(*counting.values()) or 2 * times <= len(groups):
+        return
+    lengths = {root: {members[name].shape[0] for name in usual} for root, members in groups.items()}
+    if all(len(each) == 1 for each in lengths.values()):
+        counts.update({root: list(each) for root, each in lengths.items()})
 
 
 def _lists_rows(info: DatasetInfo) -> bool:

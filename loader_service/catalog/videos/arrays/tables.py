@@ -11,6 +11,7 @@ from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.videos.arrays.array_readings import (
     classes_or_fields,
     lines_or_frames,
+    refuse_numbered_sides,
     rivals,
     tables_of_columns,
 )
@@ -83,6 +84,7 @@ def _find_rows(arrays: Sequence[DatasetInfo], named: Sequence[DatasetInfo]) -> F
     if not tall:
         return _of_columns(arrays, named)
     refuse_numbered_pictures(arrays)
+    refuse_numbered_sides(arrays)
     if have_any_sides(tall):
         raise rivals(counted)
     best = frame_counts_of(standing if any(is_picture(info) for info in tall) else counted)

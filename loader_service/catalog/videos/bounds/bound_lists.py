@@ -132,7 +132,7 @@ _FEWEST_ROWS = 3
 
 
 def is_index(info: DatasetInfo) -> bool:
-    """Tell whether a dataset is a list of whole numbers that is called an index, or called as a split, in a group that is."""
+    """Tell whether a dataset is a list of whole numbers that is called an index, or lies in a group that is."""
     numbers = is_whole(info.dtype) or is_floating(info.dtype)
     return numbers and len(info.shape) == 1 and (bool(_INDEXES.search(info.basename)) or is_index_of_split(info))
 

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import basename_of, differing_parts, join, parent_of
+from loader_service.catalog.dtypes import is_floating
+from loader_service.catalog.inner_paths import basename_of, differing_parts, join, parent_of, unnumbered
 from loader_service.catalog.videos.frame_axis import are_fields, are_numbered, have_numbers_or_ids, have_roles
 from loader_service.catalog.videos.lines.two_tables import line_of_two_tables
 from loader_service.catalog.videos.readings import fields_of, in_one_line
@@ -43,6 +44,11 @@ _TABLES = (
     "the rows of {0!r} alone, in a file"
 )
 
+_CODES = (
+    "each of the {} datasets such as {!r} is a column of {} rows here; if each is one sample, such as an embedding, {} "
+    "in a --schema makes it one, in a file"
+)
+
 
 def lines_of_pairs(found: Found) -> dict[str, str]:
     """Return a line where groups, or fields, whose names are words have as many rows, and nothing says if in pairs.
@@ -62,7 +68,7 @@ def lines_of_pairs(found: Found) -> dict[str, str]:
         len(filled[0].parts) >= _LEAST_OF_TABLES and filled[0].frame_count > 1 and found.layout in {"table", "files"}
     )
     tables = line_of_two_tables(dict(_timed(filled[0])), _are_words) if several else {}
-    return tables or (_of_fields(filled[0]) if found.layout == "table" else {})
+    return tables or (_of_codes(filled[0]) or _of_fields(filled[0]) if found.layout == "table" else {})
 
 
 #: Columns of two tables with labels of their own, at least.
@@ -145,6 +151,29 @@ def _of_inner_groups(filled: Sequence[Episode]) -> dict[str, str]:
 
 #: What is written one after the other, with its number.
 _PORTION = re.compile(r"(set|part|chunk|batch|shard|block|piece|bucket)s?[_ .-]?[0-9]+", re.IGNORECASE)
+
+
+def _of_codes(table: Episode) -> dict[str, str]:
+    """Return the line of columns of floats alone that codes of one form name, as of patients: maybe a sample each."""
+    infos = [part.info for _, part in _timed(table) if part.info is not None and part.frames is None]
+    names = [info.basename for info in infos]
+    forms = {re.sub("[0-9]+", "0", re.sub("[A-Z]+", "A", name)) for name in names}
+    alike = len(forms) == len({(info.parent, info.dtype, info.shape) for info in infos}) == 1
+    if len(infos) < _LEAST_CODES or len(infos) < len(_timed(table)) or not alike or not is_floating(infos[0].dtype):
+        return {}
+    coded = all(map(_CODE.fullmatch, names)) and len(set(map(unnumbered, names))) > 1
+    if not coded or len(infos[0].shape) > 1 or table.frame_count < _LEAST_OF_SAMPLES:
+        return {}
+    schema = in_one_line(Schema(("groups",), (SchemaField.in_group("", shape=infos[0].shape),)))
+    return {f"{infos[0].path} (samples)": _CODES.format(len(infos), infos[0].path, table.frame_count, schema)}
+
+
+#: What codes of samples are: ``TCGA-A1``. Two may be anything.
+_CODE = re.compile(r"(?=.*[A-Z])(?=.*[0-9])[A-Z0-9]+([-_.][A-Z0-9]+)+")
+_LEAST_CODES = 3
+
+#: Numbers of a sample, such as an embedding, at least.
+_LEAST_OF_SAMPLES = 16
 
 
 def _of_fields(table: Episode) -> dict[str, str]:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.videos.lines.rows_of_pictures import lines_of_numbers_of_pictures
 from loader_service.catalog.videos.padded_videos import MASK, flags_of, lengths_beside
 from loader_service.catalog.videos.readings import fields_of, in_one_line
 from loader_service.catalog.videos.single_pictures import LEAST_GREY_SIDE
@@ -90,6 +91,7 @@ def lines_of_rows(found: Found, read: Callable[[str], Any], tree: Tree) -> dict[
         for key, part in parts.items()
         if 1 < count <= _FEW_ROWS and len(part.shape) > 0 and part.shape[-1] >= _FAR_MORE * count and len(parts) == 1
     }
+    lines |= lines_of_numbers_of_pictures(found.episodes[0], read)
     return lines | _behind(parts, count, tree, found.left_out) | _padded(parts, read)
 
 

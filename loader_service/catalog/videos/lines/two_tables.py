@@ -30,7 +30,9 @@ class _TableColumn(NamedTuple):
 
 
 def line_of_two_tables(parts: Mapping[str, VideoField], are_words: Callable[[Sequence[str]], bool]) -> dict[str, str]:
-    """Return the line where all columns are called by the word of a table, and each such word has labels, or masks: ``source_y``.
+    """Return the line where all columns are called by the word of a table, each of which has labels: ``source_y``.
+
+    So are pictures with a mask each, ``benign`` and ``benign_mask``.
 
     Parameters
     ----------
@@ -80,7 +82,7 @@ _PICTURE_AXES = 2
 def _are_alike(tables: Sequence[Mapping[str, _TableColumn]]) -> bool:
     """Tell whether tables have the same columns, of the same forms: labels, a number or a text a row, and what is more.
 
-    So are pictures with a mask each, ``benign`` and ``benign_mask``. Coordinates ``hand_x`` and ``hand_y`` are both a number a row.
+    Or pictures and masks. Coordinates ``hand_x`` and ``hand_y`` are both a number a row.
     """
     first, *others = tables
     forms = [{inside: _form(column.part) for inside, column in table.items()} for table in (first, *others)]
