@@ -130,6 +130,11 @@ def _copy_kinds(out: h5py.File, files: Sequence[h5py.File], names: Sequence[str]
             copied.copy_member(file, next(iter(file)), name)
 
 
+def _copy_rows(out: h5py.File, files: Sequence[h5py.File]) -> None:
+    """Copy what lies at the top of each file, as `_copy_kinds`, by what tells the names of files apart."""
+    _copy_kinds(out, files, _names_of_kinds([file.filename for file in files]))
+
+
 def _copy_tops(out: h5py.File, files: Sequence[h5py.File]) -> None:
     """Copy what lies at the top of each file; a name that two have gets the number of its file."""
     for number, file in enumerate(files):
@@ -174,7 +179,7 @@ def _copied(file: h5py.File, out: h5py.File, name: Name | None = None) -> Iterat
 
 
 _COPIERS: dict[str, Callable[[h5py.File, Sequence[h5py.File]], None]] = {
-    "rows": _copy_tops,
+    "rows": _copy_rows,
     "groups": _copy_groups,
     "files": _copy_files,
     "names": _copy_names,

@@ -26,7 +26,7 @@ _LABELS = np.arange(12) % 3
     [
         ({"split_train_x": {"x": _PICTURES}, "split_train_y": {"y": _LABELS.reshape(12, 1, 1, 1)}}, ["x", "y"]),
         ({"images": {"images": _PICTURES}, "labels": {"labels": _LABELS}}, ["images", "labels"]),
-        ({"it's x": {"data": _PICTURES}, "y": {"data": _LABELS}}, ["data", "data_1"]),
+        ({"it's x": {"data": _PICTURES}, "y": {"data": _LABELS}}, ["it_s_x", "y"]),
         ({"X": {"X": np.ones((12, 16))}, "y": {"y": _LABELS.astype(float)}}, ["X", "y"]),
     ],
 )

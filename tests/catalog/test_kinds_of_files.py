@@ -11,7 +11,7 @@ import pytest
 from loader_service.advice import label_advice
 from loader_service.errors import CatalogError
 from tests.catalog.advice import run_command_in
-from tests.support.catalogs import catalog_of
+from tests.support.catalogs import catalog_of, declared_catalog
 
 _PICTURE = (24, 32, 3)
 
@@ -79,5 +79,82 @@ def test_a_question_about_one_of_such_files_says_so(tmp_path):
 )
 def test_views_classes_and_numbers_are_no_kinds(tmp_path, names):
     _write(tmp_path, names)
+    with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:
+        assert not [line for line in found.left_out if "say several kinds" in line]
+
+
+@pytest.mark.parametrize(
+    ("names", "fields"),
+    [
+        (["images.h5", "masks.h5"], {"images", "masks"}),
+        (["im.h5", "seg.h5"], {"im", "seg"}),
+        (["x.h5", "y.h5"], {"x", "y"}),
+        (["rgb.h5", "depth.h5", "flow.h5"], {"rgb", "depth", "flow"}),
+        (
+            ["a_imgs_train.h5", "a_groundTruth_train.h5", "a_borderMasks_train.h5"],
+            {"imgs", "groundTruth", "borderMasks"},
+        ),
+        (["scan.h5", "scan_mask.h5"], {"dataset", "dataset_1"}),
+        (["lr/data.h5", "hr/data.h5"], {"lr", "hr"}),
+    ],
+)
+def test_a_whole_file_of_each_kind_has_a_line_with_the_command_that_joins_their_rows(tmp_path, names, fields):
+    _write(tmp_path / "data", names, shape=(6, *_PICTURE))
+    with closing(catalog_of(tmp_path, *_files(tmp_path / "data"))) as found:
+        run_command_in(_line(found), tmp_path)
+    each = (f'{{name = "{name}", kind = "image", dataset = "{name}"}}' for name in fields)
+    schema = f'videos = "table"\nfield = [{", ".join(each)}]'
+    with closing(declared_catalog(tmp_path, schema, tmp_path / "joined.h5")) as joined:
+        assert joined.frame_count == 6
+        assert len(joined.fields) == len(names)
+
+
+def test_whole_files_of_other_sides_say_no_more_that_time_may_be_another_axis(tmp_path):
+    _write(tmp_path, ["imgs.h5"], shape=(4, 3, 24, 32))
+    _write(tmp_path, ["masks.h5"], shape=(4, 1, 24, 32))
+    with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:
+        assert "join --by rows" in _line(found)
+        assert "may be no time" not in "".join(found.left_out)
+
+
+def test_videos_of_the_same_names_in_files_of_kinds_are_joined_by_groups(tmp_path):
+    for kind in ("rgb", "depth"):
+        with h5py.File(tmp_path / f"{kind}.h5", "w") as root:
+            for number, count in enumerate((5, 7)):
+                root[f"episode_{number}/data"] = np.zeros((count, *_PICTURE), np.uint8)
+    with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:
+        assert found.video_count == 4
+        run_command_in(_line(found), tmp_path)
+    with closing(catalog_of(tmp_path, tmp_path / "joined.h5")) as joined:
+        assert (joined.video_count, len(joined.fields)) == (2, 2)
+
+
+def test_kinds_of_one_name_in_each_folder_have_a_line(tmp_path):
+    _write(tmp_path, [f"{folder}/{kind}.h5" for folder in ("ann", "bob", "eve") for kind in ("rgb", "depth")])
+    with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:
+        assert "give the files of one kind alone" in _line(found)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["left.h5", "right.h5"],
+        ["cat.h5", "mask.h5"],
+        ["image_0.h5", "mask_1.h5"],
+        ["tumor_images.h5", "normal_images.h5"],
+        ["masks_a.h5", "masks_b.h5"],
+        ["normal.h5", "tumor.h5"],
+        ["image.h5", "images.h5"],
+    ],
+)
+def test_whole_files_of_views_classes_and_shards_are_no_kinds(tmp_path, names):
+    _write(tmp_path, names, shape=(6, *_PICTURE))
+    with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:
+        assert not [line for line in found.left_out if "say several kinds" in line]
+
+
+def test_whole_files_of_other_row_counts_are_no_kinds(tmp_path):
+    _write(tmp_path, ["images.h5"], shape=(6, *_PICTURE))
+    _write(tmp_path, ["masks.h5"], shape=(4, *_PICTURE))
     with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:
         assert not [line for line in found.left_out if "say several kinds" in line]

@@ -19,7 +19,7 @@ from loader_service.catalog.scan.common_fields import merge_fields
 from loader_service.catalog.scan.field_columns import field_columns
 from loader_service.catalog.scan.fingerprints import content_fingerprint, labels_digest
 from loader_service.catalog.scan.given_twice import lines_of_one_file
-from loader_service.catalog.scan.kinds_of_files import lines_of_kinds
+from loader_service.catalog.scan.kinds_of_wholes import lines_of_file_kinds
 from loader_service.catalog.scan.uncut_files import lines_of_uncut
 from loader_service.catalog.scan.whole_files import each_file_one_video, labels_of_whole_files
 from loader_service.catalog.videos.readings import in_one_line
@@ -108,7 +108,7 @@ def assemble(
             *left_out,
             *not_labels,
             *lines_of_uncut(pairs),
-            *lines_of_kinds([path for path, _ in pairs]),
+            *lines_of_file_kinds(pairs),
             *lines_of_one_file((each.path, each.scan.status) for each in filled),
         ),
         fetched=_fetched(scans),

@@ -15,6 +15,7 @@ from loader_service.catalog.joining import NUMBERS, Joined, how_to_join_scans
 from loader_service.catalog.line_folding import folded
 from loader_service.catalog.names import LABEL_NAMES, RESERVED
 from loader_service.catalog.scan.axes_between import lines_of_axes_between
+from loader_service.catalog.scan.kinds_of_wholes import are_wholes
 from loader_service.catalog.scan.little_in_common import readings_of_numbers, refuse_little_in_common
 from loader_service.catalog.scan.names_in_each_file import line_of_names_in_each_file, refuse_names_in_each_file
 from loader_service.catalog.scan.static_numbers import lines_of_same_numbers, make_values
@@ -82,7 +83,7 @@ def merge_fields(
         left_out = line_of_names_in_each_file(files) | lines_of_same_numbers(merged, table=table) | left_out
         for key in [key for key, fields in merged.items() if fields[0].storage == "value"]:
             left_out.pop(f"{key} (constant)", None)  # it is of the whole video in other files
-    if table and not named:
+    if table and not named and not are_wholes(files):
         left_out |= lines_of_axes_between(files, merged)
     names = _choose_names(merged, RESERVED if labelled else RESERVED - {"label"})
     names.update({key: key for key in merged if key in named})

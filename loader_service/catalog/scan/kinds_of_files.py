@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     _Way = Callable[[str], tuple[str, str] | None]
 
 #: Words for what a picture, or a map of it, shows; views and cameras are no kinds.
-_WORDS = frozenset(
+WORDS = frozenset(
     """
     rgb bgr image img picture photo color colour depth flow disparity disp mask seg segm segmentation semantic instance
     normal albedo edge ir infrared nir thermal heatmap label gt annotation
@@ -40,6 +40,7 @@ def lines_of_kinds(paths: Sequence[str]) -> list[str]:
         return []
     ways: list[_Way] = [_by_suffix, _by_prefix]
     ways += [partial(_by_folder, above) for above in range(1, _MOST_FOLDERS + 1)]
+    ways.append(_by_name)
     for way in ways:
         if kinds := _kinds(paths, way):
             return [_line(len(paths), kinds)]
@@ -68,7 +69,7 @@ def _kinds(paths: Sequence[str], way: _Way) -> dict[str, dict[str, str]]:
 def _words_of(kind: str) -> frozenset[str]:
     """Return the words for what is seen in a name that begins with one: of ``semantic_instance`` both."""
     words = [word.removesuffix("s") for word in kind.lower().split("_")] if _KIND.fullmatch(kind) else [""]
-    return frozenset(words) & _WORDS if words[0] in _WORDS else frozenset()
+    return frozenset(words) & WORDS if words[0] in WORDS else frozenset()
 
 
 def _by_suffix(path: str) -> tuple[str, str] | None:
@@ -86,6 +87,11 @@ def _by_prefix(path: str) -> tuple[str, str] | None:
 def _by_folder(above: int, path: str) -> tuple[str, str] | None:
     parts = path.split("/")
     return (parts[-1 - above], "/".join([*parts[: -1 - above], *parts[-above:]])) if len(parts) > above + 1 else None
+
+
+def _by_name(path: str) -> tuple[str, str]:
+    folder, name = os.path.split(os.path.splitext(path)[0])
+    return name, folder
 
 
 def _line(count: int, kinds: Mapping[str, Mapping[str, str]]) -> str:

@@ -1,0 +1,80 @@
+"""Says where a few files, each a whole, are kinds of the same rows by their names: pictures and masks. Opens none."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from loader_service.catalog.joining import Joined, how_to_join
+from loader_service.catalog.scan.kinds_of_files import WORDS, lines_of_kinds
+from loader_service.sizes import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loader_service.catalog.findings import FileScan
+
+#: More files than these are shards, or recordings.
+_MOST = 4
+
+#: What parts of samples are called besides: what a model is given, and what it is to return.
+_PARTS = WORDS | {"im", "input", "target", "output", "truth", "lr", "hr", "x", "y"}
+
+_TOKEN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^A-Za-z0-9]")
+
+
+def lines_of_file_kinds(files: Sequence[tuple[str, FileScan]]) -> list[str]:
+    """Return a line where names of files say kinds of the same things, which are samples of one field here."""
+    return lines_of_kinds([path for path, _ in files]) or _lines_of_wholes(files)
+
+
+def are_wholes(files: Sequence[tuple[str, FileScan]]) -> bool:
+    """Tell whether a few files have the same rows, or videos of the same names, and their names say kinds of them.
+
+    So do ``images.h5`` and ``masks.h5``, or ``data.h5`` and ``data_mask.h5``; names that differ in a number do not.
+    """
+    if not 1 < len(files) <= _MOST:
+        return False
+    first = files[0][1]
+    counts = first.frame_counts.tolist()
+    alike = all(scan.frame_counts.tolist() == counts for _, scan in files)
+    alike = alike and (len(counts) == 1 or all(scan.names == first.names for _, scan in files))
+    return alike and sum(counts) > 1 and _say_kinds([path for path, _ in files])
+
+
+def _lines_of_wholes(files: Sequence[tuple[str, FileScan]]) -> list[str]:
+    if not are_wholes(files):
+        return []
+    paths = [path for path, _ in files]
+    counts = [int(scan.frame_counts.sum()) for _, scan in files]
+    several = len(files[0][1].names) > 1
+    each = f"{len(files[0][1].names)} videos of the same names" if several else counted(counts[0], "row")
+    return [
+        f"the names of {counted(len(files), 'file')} say several kinds of the same things, as of "
+        f"{' and '.join(map(repr, paths))}, with {each} each, and each of them has samples of its own here; give the "
+        f"files of one kind alone{how_to_join(paths, counts, Joined.GROUPS if several else Joined.ROWS)}"
+    ]
+
+
+def _say_kinds(paths: Sequence[str]) -> bool:
+    """Tell whether what paths do not have in common is a word for a kind in each, another one in each; one may lack."""
+    tokens = [_TOKEN.findall(os.path.splitext(path)[0]) for path in paths]
+    begin = _in_common(tokens)
+    rests = [each[begin:] for each in tokens]
+    end = _in_common([each[::-1] for each in rests])
+    rests = [each[: len(each) - end] for each in rests]
+    words = [
+        frozenset(word.lower() if len(word) < 2 else word.lower().removesuffix("s") for word in each) for each in rests
+    ]
+    said = {each & _PARTS for each in words}
+    told = all(each & _PARTS or not any(map(str.isalnum, each)) for each in words)
+    return told and len(said) == len(paths) and not any(map(str.isdigit, frozenset[str]().union(*words)))
+
+
+def _in_common(tokens: Sequence[Sequence[str]]) -> int:
+    """Return how many of the first tokens are the same in all."""
+    count = 0
+    while all(len(each) > count for each in tokens) and len({each[count] for each in tokens}) == 1:
+        count += 1
+    return count
