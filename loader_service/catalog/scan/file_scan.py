@@ -35,6 +35,7 @@ from loader_service.catalog.videos.aside.set_aside import lines_of_links, withou
 from loader_service.catalog.videos.axes.matlab_axes import hint_of_axes, lines_of_axes
 from loader_service.catalog.videos.beside.file_labels import LABELS_REMEDY, read_labels, to_label
 from loader_service.catalog.videos.declared.declared_videos import declares_label, find_declared
+from loader_service.catalog.videos.declared.unnamed import lines_of_unnamed
 from loader_service.catalog.videos.field_scan import scan_fields
 from loader_service.catalog.videos.lines.packed_numbers import lines_of_packing
 from loader_service.catalog.videos.readings import TwoReadingsError
@@ -326,11 +327,20 @@ def _is_label(field: FieldScan) -> bool:
     return field.key == "label" and field.kind == "value"
 
 
+def _labels_beside(options: ScanOptions, found: Found) -> str | None:
+    """Return what is read as labels beside a schema, as `lines_of_unnamed` takes it."""
+    free = options.labels is None and found.layout != "table" and not declares_label(options.declared)
+    return None if not free or options.label in {FOLDER, GROUP, NONE} else options.label or ""
+
+
 def _find(hdf5: HDF5File, options: ScanOptions, tree: Tree) -> Found:
     """Return the videos of a file: what a schema declares, else JPEGs, else what numbers there are."""
     try:
         if options.declared is not None:
-            return find_declared(hdf5, without_copies(tree, options.declared), options.declared)
+            tree = without_copies(tree, options.declared)
+            found = find_declared(hdf5, tree, options.declared)
+            found.left_out.update(lines_of_unnamed(tree, found, _labels_beside(options, found)))
+            return found
         return find_undeclared(hdf5, tree, options)
     except TwoReadingsError as error:
         error.found += "" if "np.moveaxis" in error.found else hint_of_axes(hdf5, tree)
