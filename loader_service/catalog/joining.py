@@ -84,7 +84,7 @@ def join_by_numbers(paths: Sequence[str]) -> tuple[str, list[str]]:
 
     Empty where files are not of a few kinds with the same numbers, or names, each.
     """
-    patterns = _by_number(paths) or _by_folder(paths)
+    patterns = _by_number(paths) or _by_folder(paths) or _by_ending(paths)
     command = _command("join", *NUMBERS.split(), "-o", "joined", *patterns)
     return (f" and give those, 'joined/*.h5': `{command}`", patterns) if patterns else ("", [])
 
@@ -141,6 +141,20 @@ def _by_folder(paths: Sequence[str]) -> list[str]:
     if not (1 < len(names) <= _MOST_PARTS and alike and told and len(endings) == 1 and len(first) > 1):
         return []
     return [os.path.join(glob.escape(each), f"*{glob.escape(next(iter(endings)))}") for each in names]
+
+
+def _by_ending(paths: Sequence[str]) -> list[str]:
+    """Return the files of one folder as a pattern for each of a few endings, if all have the same names; else none."""
+    stems: dict[str, set[str]] = {}
+    for path in paths if not any(map(is_url, paths)) else ():
+        stem, ending = os.path.splitext(path)
+        stems.setdefault(ending, set()).add(stem)
+    first = next(iter(stems.values()), set())
+    folders = {os.path.dirname(stem) for each in stems.values() for stem in each}
+    alike = len(folders) == 1 and all(each == first for each in stems.values())
+    if not (1 < len(stems) <= _MOST_PARTS and alike and len(first) > 1 and all(stems)):
+        return []
+    return [os.path.join(glob.escape(min(folders)), f"*{glob.escape(ending)}") for ending in stems]
 
 
 def _by_number(paths: Sequence[str]) -> list[str]:

@@ -190,3 +190,16 @@ def test_files_that_only_numbers_tell_apart_are_not_joined(tmp_path, names):
     with pytest.raises(CatalogError, match="first axis may be time") as caught:
         catalog_of(tmp_path)
     assert "join" not in str(caught.value)
+
+
+def test_files_that_endings_tell_apart_have_the_command_for_files_of_one_name(tmp_path):
+    for name in ("train_001_V00", "train_002_V00"):
+        for ending, values in (("im", np.zeros((16, 12, 10), np.float32)), ("seg", np.ones((16, 12, 10, 6), np.uint8))):
+            with h5py.File(tmp_path / f"{name}.{ending}", "w") as file:
+                file["data"] = values
+    with pytest.raises(CatalogError, match="if files of one name belong together") as caught:
+        catalog_of(tmp_path, tmp_path / "*.im", tmp_path / "*.seg")
+    assert "--schema" not in str(caught.value)
+    run_command_in(str(caught.value), tmp_path / "new")
+    with closing(catalog_of(tmp_path, tmp_path / "new/joined/*.h5")) as found:
+        assert found.file_count == 2

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from loader_service.errors import CatalogError
-from tests.catalog.advice import schemas_in
+from tests.catalog.advice import run_command_in, schemas_in
 from tests.public_layouts.pictures import jpegs, pixels, write_vlen
 from tests.support.catalogs import catalog_of, declared_catalog
 
@@ -96,3 +96,19 @@ def test_numbered_pictures_that_all_files_have_are_offered_as_frames_and_not_as_
     served = [_fields(tmp_path, each) for each in schemas_in(str(said.value))]
     assert ({"frame": (16, 24)}, [6, 7]) in served
     assert all(counts == [6, 7] for _, counts in served)
+
+
+def test_files_that_hold_parts_of_the_same_rows_have_the_command_that_joins_them(tmp_path):
+    pictures = np.zeros((5, 12, 16), np.float16)
+    parts = {"depth_map": {"data": pictures}, "labels": {"masks": pictures.astype(np.int8)}}
+    for name, datasets in parts.items():
+        with h5py.File(tmp_path / f"{name}.h5", "w") as root:
+            root["id"] = np.arange(5)
+            for inner, values in datasets.items():
+                root[inner] = values
+    with pytest.raises(CatalogError, match="most of its bytes in") as said:
+        catalog_of(tmp_path)
+    run_command_in(str(said.value), tmp_path / "new")
+    with closing(catalog_of(tmp_path, tmp_path / "new/joined.h5")) as found:
+        assert {"data", "masks"} <= {field.name for field in found.fields}
+        assert found.frame_count == 5

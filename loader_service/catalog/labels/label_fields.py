@@ -167,12 +167,20 @@ def _folder(video: NamedVideo) -> str:
     return folder
 
 
+#: What helps where a group is a class: of datasets of pictures, with a row each, and of pictures that are datasets.
+_CLASS_OF_ROWS = "give --labels FILE.csv, with a row 'video,label' for each, such as 'name,name'"
+_CLASS_OF_PICTURES = (
+    'and its frames are pictures of it, `dataset = "*/{video}"` in a --schema makes each picture a video'
+)
+
+
 def _group(video: NamedVideo) -> str:
     group = basename_of(parent_of(video.inner[0])) if video.inner else ""
     if not group.strip():
+        inside = any(path.startswith(f"{video.inner[0]}/") for path in video.inner[1:]) if video.inner else False
         raise ConfigError(
             f"--label {GROUP!r}: the video {video} lies in no group but the root; group the videos of each class, or "
-            f"give --label {FOLDER!r} where files lie in a folder for each class; if the video is a class, and its "
-            'frames are pictures of it, `dataset = "*/{video}"` in a --schema makes each picture a video'
+            f"give --label {FOLDER!r} where files lie in a folder for each class; if the video is a class, "
+            f"{_CLASS_OF_ROWS if inside else _CLASS_OF_PICTURES}"
         )
     return group

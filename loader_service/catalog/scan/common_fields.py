@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,7 +80,7 @@ def merge_fields(
     _check_any(merged, left_out, files, by_file)
     if not named:
         refuse_names_in_each_file(files)
-        refuse_little_in_common(by_file, [scan for _, scan in files], merged)
+        refuse_little_in_common(by_file, [scan for _, scan in files], merged, partial(_joined, files))
         left_out = line_of_names_in_each_file(files) | lines_of_same_numbers(merged, table=table) | left_out
         for key in [key for key, fields in merged.items() if fields[0].storage == "value"]:
             left_out.pop(f"{key} (constant)", None)  # it is of the whole video in other files
@@ -149,10 +150,14 @@ def _check_any(
         readings = readings_of_numbers(by_file, files[0][1].layout)
         if readings:
             raise FilesQuestionError(TwoReadingsError(f"{found} or, if they are one field", readings))
-        joined = how_to_join_scans(files, _parts_of(files[0][1]))
+        joined = _joined(files)
         if NUMBERS in joined:  # no schema has fields of two files
             raise CatalogError(f"{found.removesuffix(',')}{joined}")
         raise CatalogError(f"{found} or say with --schema where the fields are{joined}")
+
+
+def _joined(files: Sequence[tuple[str, FileScan]]) -> str:
+    return how_to_join_scans(files, _parts_of(files[0][1]))
 
 
 def _parts_of(scan: FileScan) -> Joined:

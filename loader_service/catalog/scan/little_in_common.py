@@ -11,7 +11,7 @@ from loader_service.catalog.videos.readings import FilesQuestionError, Reading, 
 from loader_service.schema import Schema, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from loader_service.catalog.findings import FieldScan, FileScan
     from loader_service.schema import VideoLayout
@@ -25,7 +25,9 @@ _NUMBER = re.compile(r"[0-9]+")
 _MOST_SHOWN = 3
 
 
-def refuse_little_in_common(files: Files, scans: Sequence[FileScan], shared: Mapping[str, object]) -> None:
+def refuse_little_in_common(
+    files: Files, scans: Sequence[FileScan], shared: Mapping[str, object], joined: Callable[[], str]
+) -> None:
     """Refuse files of which each has more bytes in fields that others lack, or have in another form, than in others.
 
     Parameters
@@ -36,6 +38,8 @@ def refuse_little_in_common(files: Files, scans: Sequence[FileScan], shared: Map
         Each file's scan.
     shared
         The keys of the fields that all have in one form.
+    joined
+        Gives the command that makes one file of them, if they may hold parts of the same samples, as of `how_to_join`.
 
     Raises
     ------
@@ -46,9 +50,10 @@ def refuse_little_in_common(files: Files, scans: Sequence[FileScan], shared: Map
         return
     (path, first), (other, second) = files[:2]
     apart, beside = (_largest_apart(shared, each, scan) for (_, each), scan in zip(files[:2], scans, strict=False))
+    command = joined()
     found = (
         f"{path!r} has most of its bytes in {_said(first[apart])}, and {other!r} in {_said(second[beside])}, which "
-        "are no field of all files; give only files that are alike, or"
+        f"are no field of all files; give only files that are alike{command}{';' if command else ','} or"
     )
     readings = readings_of_numbers(files, scans[0].layout)
     same = _fields({key: first[key] for key in shared if key in first and first[key].kind != "value"})

@@ -126,7 +126,8 @@ def _instead(hdf5: HDF5File, key: str, episode: Episode) -> str:
     if not isinstance(found, h5py.Dataset) or not found.shape or found.shape[0] == episode.frame_count:
         return "none"
     count = found.shape[0]
-    remedy = _VALUE if 2 * count <= episode.frame_count else _SHORTEST
+    behind = found.shape[1:2] == (episode.frame_count,)  # points that are followed: (points, frames, 2)
+    remedy = _VALUE if 2 * count <= episode.frame_count or behind else _SHORTEST
     return f"{count} entries there for {episode.frame_count} frames; {remedy}, in a file"
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.inner_paths import join, key_in
+from loader_service.catalog.sides import is_list
 from loader_service.catalog.videos.bounds.bound_lists import TIMES
 from loader_service.catalog.videos.frame_axis import LEAST_SIDE
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
@@ -149,12 +150,20 @@ def refuse_colours_before_time(arrays: Sequence[DatasetInfo]) -> None:
     whole = dict.fromkeys(paths, shape)
     more = f" and {len(films) - 1} more" if len(films) > 1 else ""
     where = "a group" if grouped else "a dataset" if len(films) > 1 else "a file"
+    behind = next((info for info in others if _counts_last(info, films)), None)
+    also = f", and whose last axis has as many entries as {behind.path!r}" if behind is not None else ""
     raise _samples_or_rows(
-        f"found {films[0].describe()}{more}, whose {channels} first entries seem to be channels",
-        "np.moveaxis(array, 0, -1)",
+        f"found {films[0].describe()}{more}, whose {channels} first entries seem to be channels{also}",
+        f"np.moveaxis(array, {'0, -1' if behind is None else '-1, 0'})",
         films[0],
         (layout, where, paths, whole),
     )
+
+
+def _counts_last(info: DatasetInfo, films: Sequence[DatasetInfo]) -> bool:
+    """Tell whether a list has an entry for each of the last axis of films, and no other one: labels, as a rule."""
+    count = max(info.shape, default=0)
+    return is_list(info.shape) and all(each.shape[-1] == count not in each.shape[:-1] for each in films)
 
 
 def _is_film(info: DatasetInfo) -> bool:

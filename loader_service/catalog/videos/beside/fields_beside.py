@@ -135,7 +135,11 @@ def _add_dataset(tree: Tree, found: Found, episode: Episode, info: DatasetInfo) 
             )
             return
         episode.parts[key] = replace(part, missing=1)
-    elif info.basename in LABEL_NAMES and (found.layout == "table" or (len(info.shape) > 1 and set(info.shape) != {1})):
+    elif info.basename in LABEL_NAMES and (
+        (info.shape[0] == 1 and (found.layout == "table" or set(info.shape) != {1}))
+        if len(info.shape) > 1
+        else found.layout == "table"
+    ):  # of a matrix of labels `unused` says more
         found.left_out.setdefault(
             key,
             f"expected {counted(episode.frame_count, 'entry')}, one for each frame, found {info.describe()} in a video",
@@ -209,13 +213,24 @@ def check_labels(tree: Tree, found: Found, read: Read) -> None:
 
 
 def _of_columns(rows: Sequence[DatasetInfo], count: int) -> str:
-    """Return what helps where labels are as many as a matrix has columns: these are time, perhaps."""
+    """Return what helps where labels are as many as a matrix has columns, or arrays have on another axis: time, perhaps.
+
+    Of arrays of more axes it is the only one besides the first, and the same of all, that is as long.
+    """
     matrix = next((info for info in rows if len(info.shape) == 2 and info.shape[1] == count > 1), None)
-    if matrix is None:
+    if matrix is not None:
+        return (
+            f", as many as {matrix.path!r} has columns; if these are time, write it again by np.moveaxis(array, -1, 0)"
+            ": then each row has a label; as it lies, there are"
+        )
+    deep = [info for info in rows if len(info.shape) > 2]
+    axes = {tuple(axis for axis, side in enumerate(info.shape) if side == count) for info in deep}
+    (places,) = axes if len(axes) == 1 else ((),)
+    if count < 2 or len(places) != 1:
         return ""
     return (
-        f", as many as {matrix.path!r} has columns; if these are time, write it again by np.moveaxis(array, -1, 0): "
-        "then each row has a label; as it lies, there are"
+        f", as many as axis {places[0]} of {deep[0].describe()} has entries; if these are the samples, write it again "
+        f"by np.moveaxis(array, {places[0]}, 0): then each row has a label; as it lies, there are"
     )
 
 

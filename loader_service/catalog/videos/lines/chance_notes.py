@@ -106,7 +106,8 @@ def lines_of_chance(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
         elif is_text(part.dtype) and _CLASSES.search(part.path.rpartition("/")[2]):
             remedy = f"take {key!r} out"
         elif shape[0] < count and not table and not _BETWEEN.search(key):
-            lines[f"{key} (constant)"] = _ONE_LESS.format(part.path, shape[0], count)
+            if all(key in each.parts for each in filled):  # else it is no field
+                lines[f"{key} (constant)"] = _ONE_LESS.format(part.path, shape[0], count)
             continue
         else:
             continue

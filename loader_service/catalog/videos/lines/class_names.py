@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from loader_service.catalog.hdf5.file import HDF5File
-    from loader_service.catalog.hdf5.tree import Tree
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Found
 
 
@@ -35,11 +35,16 @@ def lines_of_classes(tree: Tree, found: Found) -> dict[str, Callable[[HDF5File],
     """Return what says the names, by number, for each list of texts that is called so and is no field."""
     lines: dict[str, Callable[[HDF5File], str]] = {}
     for path in found.left_out:
-        info = tree.datasets.get(path) if _CALLED.fullmatch(basename_of(path)) else None
-        is_list_of_texts = info is not None and info.kind is ElementKind.TEXT and is_list(info.shape)
-        if info is not None and is_list_of_texts and 0 < max(info.shape) <= _MOST_READ:
+        info = tree.datasets.get(path)
+        if info is not None and are_names_of_classes(info):
             lines[path] = partial(_line, path)
     return lines
+
+
+def are_names_of_classes(info: DatasetInfo) -> bool:
+    """Tell whether a dataset is a list of texts that is called as names of classes are."""
+    texts = info.kind is ElementKind.TEXT and is_list(info.shape) and 0 < max(info.shape) <= _MOST_READ
+    return texts and bool(_CALLED.fullmatch(basename_of(info.path)))
 
 
 def _line(path: str, hdf5: HDF5File) -> str:

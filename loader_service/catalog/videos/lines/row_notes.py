@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of
+from loader_service.catalog.videos.lines.class_names import are_names_of_classes
 from loader_service.catalog.videos.lines.rows_of_pictures import lines_of_numbers_of_pictures
 from loader_service.catalog.videos.padded_videos import MASK, flags_of, lengths_beside
 from loader_service.catalog.videos.readings import fields_of, in_one_line
@@ -129,7 +130,7 @@ def _behind(parts: Mapping[str, VideoField], count: int, tree: Tree, left_out: C
     """Return a line where a list beside a table has an entry for each of the last axis, and none has one for each row.
 
     So are labels of samples that lie behind each other, and wavelengths of spectra; not what was set aside already, as
-    names of columns are.
+    names of columns are, nor names of classes. The last axis of pictures of several cameras is of colours.
     """
     deep = {key: part for key, part in parts.items() if len(part.shape) > 0 and part.info is not None}
     if not deep or len(deep) < len(parts) or any(math.prod(part.shape) == 1 for part in deep.values()):
@@ -137,8 +138,10 @@ def _behind(parts: Mapping[str, VideoField], count: int, tree: Tree, left_out: C
     key = max(deep, key=lambda each: math.prod(deep[each].shape))
     last, paths = deep[key].shape[-1], {*left_out, *(part.path for part in parts.values())}
     shapes = {(last,), (last, 1), (1, last)}
-    beside = next((path for path, info in tree.datasets.items() if info.shape in shapes and path not in paths), None)
-    if beside is None or last == count:
+    lists = (path for path, info in tree.datasets.items() if info.shape in shapes and not are_names_of_classes(info))
+    beside = next((path for path in lists if path not in paths), None)
+    colours = deep[key].dtype == "uint8" and len(deep[key].shape) > _AXES_OF_GREY and last in {1, 3}
+    if beside is None or last == count or colours:
         return {}
     return {
         f"{key} (axes)": f"its {count} rows are {deep[key].shape} each, and {beside!r} has {last} entries; if the last "

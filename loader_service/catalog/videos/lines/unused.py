@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loader_service.catalog.dtypes import is_text, is_vlen
+from loader_service.catalog.dtypes import is_number, is_text, is_vlen
 from loader_service.catalog.hdf5.attributes import open_attribute, read_attribute
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import join, key_in, parent_of, unnumbered, upwards
@@ -92,7 +92,7 @@ def unused(
             if episode is None:
                 remedy = _as_shared(found, info)
             else:
-                remedy = _as_value(tree, found, info, key) if episode.frame_count else ""
+                remedy = _turned(info, episode) or (_as_value(tree, found, info, key) if episode.frame_count else "")
             reason = f"{expected}, found {info.describe()}{remedy}"
         reasons[key] = reason
     return {key: f"{reason} in a file" for key, reason in folded(reasons).items()}
@@ -184,6 +184,12 @@ def _as_value(tree: Tree, found: Found, info: DatasetInfo, key: str) -> str:
         return _ONE_TEXT if is_text(info.dtype) else ""
     pattern = pattern_in(roots[0], key)
     return f"; if it is of the whole video, {_as_field(key, pattern)},"
+
+
+def _turned(info: DatasetInfo, episode: Episode) -> str:
+    """Return what helps where a matrix has a column for each frame, as one-hot labels ``(classes, frames)``."""
+    turned = len(info.shape) == 2 and info.shape[1] == episode.frame_count > 1 < info.shape[0]
+    return "; if its last axis counts these, write array.T instead," if turned and is_number(info.dtype) else ""
 
 
 def _as_shared(found: Found, info: DatasetInfo) -> str:
