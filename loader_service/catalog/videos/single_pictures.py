@@ -10,6 +10,7 @@ from loader_service.catalog.hdf5.tree import in_groups
 from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.catalog.split_words import said_by
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
+from loader_service.catalog.videos.three_frames import clips_of_three
 from loader_service.catalog.vocabulary import TIMES_OF_FRAMES
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _FEATURES = re.compile(r"feat|embed|logit|token|vec|code", re.IGNORECASE)
 
 
 #: What three grey frames are called, and no colours of one picture.
-FILMS = re.compile(r"(^|_|\b)(video|frames|clip|movie|film)(_|\b|$)", re.IGNORECASE)
+FILMS = re.compile(r"(^|_|\b)(video|frames|clip|movie|film)[0-9]*(_|\b|$)", re.IGNORECASE)
 
 #: What several pictures are called.
 SEVERAL = re.compile(
@@ -82,9 +83,11 @@ def find_single_pictures(
     maybe: list[DatasetInfo] = []
     widths = {info.shape[1] for info in datasets if len(info.shape) == 3 and info.dtype == "uint8"}
     few = len(widths) == 1 and all(width < _FEW_POINTS and width % 2 for width in widths)
+    clips = clips_of_three(datasets)
     for group, members in groups.items():
         counted = _counted(members) | timed.get(group, set())
-        free = {info.path: sides for info in members if (sides := sides_of(info)) and info.shape[0] not in counted}
+        single = [info for info in members if info.path not in clips and info.shape[0] not in counted]
+        free = {info.path: sides for info in single if (sides := sides_of(info))}
         for info in members:
             others = [len(layers[place]) > 1 for place in _places(info, _axes)]
             if info.shape[2:] and info.shape[2] not in _CHANNELS and any(others):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_whole
+from loader_service.catalog.hdf5.tree import in_groups
 from loader_service.catalog.inner_paths import grouped, join, key_in
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.arrays.number_readings import by_their_numbers, frames_of_groups
@@ -195,10 +196,14 @@ def _between_pairs(members: Sequence[DatasetInfo]) -> list[Reading]:
 def _of_their_own(members: Sequence[DatasetInfo], *, grouped: bool) -> list[Reading]:
     """Return the reading of what differs in its length as a video each, or each group; not `grouped`, in all sides."""
     deep = [info for info in members if len(info.shape) > 1] or (members if grouped else [])
-    forms = {(info.dtype, info.shape[1:] if grouped else (info.parent, len(info.shape))) for info in deep}
-    alike = len(deep) > 1 and len(forms) == 1 and (grouped or len({info.shape[0] for info in deep}) == len(deep))
+    forms = {(info.dtype, info.shape[1:] if grouped else len(info.shape)) for info in deep}
+    alike = len(deep) > 1 and len(forms) == 1 and (grouped or all(map(_differ_in_length, in_groups(deep).values())))
     one = {info.basename for info in deep}
     return [_each_a_video(deep[0], one.pop() if len(one) == 1 else "")] if alike else []
+
+
+def _differ_in_length(beside: Sequence[DatasetInfo]) -> bool:
+    return len({info.shape[0] for info in beside}) == len(beside) > 1
 
 
 def _each_a_video(first: DatasetInfo, key: str = "") -> Reading:
