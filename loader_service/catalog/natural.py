@@ -50,6 +50,19 @@ def are_dates(names: Sequence[str]) -> bool:
     return len(names) > 1 and all(map(_DATE.match, names))
 
 
+def words_before_times(names: Sequence[str]) -> list[str]:
+    """Return the words before times or dates, of which each has two or more: ``left_2017_03_21_08_18_10_228``.
+
+    Nothing where a name has no word, or no time behind it.
+    """
+    times: dict[str, list[str]] = {}
+    for name in names:
+        found = _WORD_BEFORE.fullmatch(name)
+        times.setdefault(found[1] if found else "", []).append(found[2] if found else name)
+    dated = all(len(each) > 1 and (all(map(_WIDE_DATE.match, each)) or are_times(each)) for each in times.values())
+    return [] if "" in times or not dated else list(times)
+
+
 def seconds_of(names: Sequence[str]) -> list[float]:
     """Return the seconds that names are, by which they come in order; nothing where natural order is theirs."""
     return [float(match[2]) for name in names if (match := _SECONDS.fullmatch(name))] if are_seconds(names) else []
@@ -81,6 +94,12 @@ _TIME = re.compile(rf"([0-9]{{10,19}}([.][0-9]+)?){_ENDING}")
 
 #: A day and a time of it, to the second: ``2024-01-31T12:00:00.123``, ``20240131_120000``.
 _DATE = re.compile(r"[0-9]{4}(-?[0-9]{2}){2}[T_ -][0-9]{2}([-:_]?[0-9]{2}){2}")
+
+#: The same with lines between its parts, too.
+_WIDE_DATE = re.compile(r"[0-9]{4}([-_]?[0-9]{2}){2}[T_ -][0-9]{2}([-:_]?[0-9]{2}){2}")
+
+#: A word, and what begins with a digit behind it.
+_WORD_BEFORE = re.compile(r"([^0-9]*[^0-9_.\- ])[_.\- ]*([0-9].*)")
 
 #: Two months of the years since 1970: ids of ten digits are spread wider.
 _ONE_RECORDING = 0.003

@@ -18,7 +18,7 @@ from loader_service.catalog.hdf5.tree import DatasetInfo, ElementKind, in_groups
 from loader_service.catalog.inner_paths import join, parent_of, stem_of, to_bytes, unnumbered, upwards
 from loader_service.catalog.layouts.layout import Candidates, Extents, FoundVideo, Layout
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.natural import are_times, decimals_of, seconds_of
+from loader_service.catalog.natural import are_times, decimals_of, seconds_of, words_before_times
 from loader_service.catalog.patterns import matches
 from loader_service.errors import CatalogError
 
@@ -76,7 +76,7 @@ class Datasets(Layout[DatasetsVideo]):
         """Return a video for each group with frames."""
         singles, images = find_images(contents)
         groups = in_groups([info for info in singles if info.path in images])
-        if not contents.named and not are_frames(groups):
+        if not contents.named and (not are_frames(groups) or _are_of_cameras(groups)):
             return []
         found = []
         for group, members in groups.items():
@@ -162,6 +162,12 @@ def are_frames(groups: Mapping[str, Sequence[DatasetInfo]]) -> bool:
         _counts(group, [info.basename for info in images]) for group, images in groups.items() if group not in stills
     ]
     return 2 * sum(counting) > len(counting)
+
+
+def _are_of_cameras(groups: Mapping[str, Sequence[DatasetInfo]]) -> bool:
+    """Tell whether images of each group are called by several words with times: of no one sequence."""
+    names = [[info.basename for info in images] for images in groups.values()]
+    return all(len(words_before_times(each)) > 1 for each in names)
 
 
 def above_frames(groups: Mapping[str, Sequence[DatasetInfo]]) -> set[str]:

@@ -133,6 +133,8 @@ def find_declared(hdf5: HDF5File, tree: Tree, paths: Mapping[str, bool]) -> list
     for layout in _WITH_PATHS:
         taken = {video.dataset_path for video in found}
         left = _in_order(info for info in candidates if info.path not in taken)
+        if layout.in_group:  # a group of pictures that are meant one by one is no sequence
+            left = [info for info in left if info.parent in paths]
         found += [
             video
             for video in layout.find(Candidates(hdf5, tree, left, strangers, named=True))

@@ -256,7 +256,10 @@ def _encoded(
     except ForeignBytesError as error:
         raise with_numbers_beside(hdf5, tree, error, foreign_bytes(hdf5, tree, aside, [])) from error
     except SeveralNamesError as error:
-        groups = alike_groups(sequences_of(error.members), tree.datasets.values())
+        sequences = sequences_of(error.members)
+        if not sequences:  # no last number counts
+            raise
+        groups = alike_groups(sequences, tree.datasets.values())
         beside = numbers_beside(groups, tree.datasets.values())
         readings = readings_of(error.group, groups, encoded=True, maps=error.maps, beside=beside)
         raise TwoReadingsError(str(error), readings) from error

@@ -16,6 +16,7 @@ from loader_service.catalog.inner_paths import (
     parent_of,
 )
 from loader_service.catalog.layouts.layout import claimed_by
+from loader_service.catalog.natural import words_before_times
 from loader_service.catalog.videos.camera_readings import (
     Cameras,
     Sequences,
@@ -35,7 +36,7 @@ from loader_service.catalog.videos.frame_axis import (
 from loader_service.catalog.videos.sibling_groups import MOST_PARTS, is_recording
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import Tree
     from loader_service.catalog.layouts.layout import FoundVideo
@@ -64,9 +65,17 @@ def camera_sets(tree: Tree, found: Sequence[FoundVideo]) -> Cameras:
     if tree.is_packed:
         packed = grouped(counts, lambda path: parent_of(path) if path in tree.datasets else path)
         return packed if len(packed) < len(counts) else {}
+    if set(counts.values()) == {1} and _are_of_times(counts):
+        return {}
     own = claimed_by(found)
     seen = Sequences(counts, own, {video.dataset_path for video in found if video.codec is DEPTH})
     return find_cameras(tree, seen) or _beside_each_other(tree, seen)
+
+
+def _are_of_times(paths: Iterable[str]) -> bool:
+    """Tell whether pictures of each group are called by words and times, and are no cameras for that."""
+    groups = [list(map(basename_of, each)) for each in grouped(paths, parent_of).values()]
+    return all(map(words_before_times, groups))
 
 
 def find_cameras(tree: Tree, seen: Sequences) -> Cameras:

@@ -248,13 +248,14 @@ def classes_or_fields(pictures: Sequence[DatasetInfo]) -> TwoReadingsError:
     )
 
 
-def frames_with_gaps(pictures: Sequence[DatasetInfo], groups: int) -> TwoReadingsError:
-    """Return the error for pictures that only numbers tell apart, the same in each of several groups, as no frames."""
-    each = SchemaField.in_group("", "image", pictures[0].shape, name="frames")
+def frames_with_gaps(pictures: Sequence[DatasetInfo], groups: int, *, timed: bool = False) -> TwoReadingsError:
+    """Return the error for pictures that only numbers, or times, tell apart, the same in each group, as no frames."""
+    each = SchemaField.in_group("", "image", common_shape([info.shape for info in pictures]), name="frames")
     why = why_samples([info.path for info in pictures], [info.shape for info in pictures])
+    said = "names seem to be times in one" if timed else "numbers seem to count the frames of one"
     return TwoReadingsError(
-        f"found {len(pictures)} pictures in {groups} groups such as {pictures[0].describe()}, whose numbers seem to "
-        f"count the frames of one video a group, though {why}; write the frames of each as one dataset, "
+        f"found {len(pictures)} pictures in {counted(groups, 'group')} such as {pictures[0].describe()}, whose {said} "
+        f"video a group{'' if timed else f', though {why}'}; write the frames of each as one dataset, "
         "(frames, height, width, channels), or read them in a Python source of your own (--source "
         "package.module:Name); as they lie, they are",
         [Reading.of_groups("a picture each", [each])],

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.hdf5.tree import in_groups
 from loader_service.catalog.inner_paths import basename_of, key_in, parent_of
 from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.natural import words_before_times
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.arrays.across_groups import by_number
 from loader_service.catalog.videos.arrays.array_readings import frames_with_gaps, one_sample, rows_or_pictures
 from loader_service.catalog.videos.arrays.class_groups import refuse_plain_names
+from loader_service.catalog.videos.arrays.names_with_gaps import count_with_gaps
 from loader_service.catalog.videos.arrays.number_readings import frames_of_groups
 from loader_service.catalog.videos.arrays.pictures_apart import samples_of_groups
 from loader_service.catalog.videos.beside.fields_beside import single_part
@@ -80,6 +82,10 @@ def find_picture_videos(
     names = [frozenset(info.basename for info in members) for members in groups.values()]
     together = len(set(names)) == 1 and (len(groups) > 1 or have_roles(names[0]) or _are_one(sure))
     by_name = {group: {info.basename: info for info in members} for group, members in groups.items()}
+    if together and not declared:
+        timed = bool(words_before_times(sorted(names[0])))
+        if timed or count_with_gaps(names[0]):
+            raise frames_with_gaps(sure, len(groups), timed=timed)
     if together and not declared and len(groups) > 1:
         if are_numbered(names[0]) and are_called_frames(names[0]):
             raise frames_with_gaps(sure, len(groups))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_number
 from loader_service.catalog.inner_paths import basename_of, common_pattern, join, parent_of
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.natural import are_dates, are_seconds, are_times, decimals_of
+from loader_service.catalog.natural import are_dates, are_seconds, are_times, decimals_of, words_before_times
 from loader_service.catalog.videos.encoded.frame_readings import (
     count_of_frames,
     of_few_frames,
@@ -18,6 +18,7 @@ from loader_service.catalog.videos.encoded.frame_readings import (
     sides_in,
 )
 from loader_service.catalog.videos.encoded.why_samples import LEAST_SHARE_OF_FRAMES, line_of_words, why_samples
+from loader_service.catalog.videos.frame_axis import have_roles
 from loader_service.catalog.videos.numbered import are_called_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, in_one_line
 from loader_service.catalog.videos.sibling_groups import is_recording
@@ -52,7 +53,8 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
     datasets = all(episode.root is None for episode in filled)
     key, part = next(iter(filled[0].parts.items()))
     ordered = datasets and part.frames is not None and decimals_of(names)  # of --frames
-    timed = are_times(names) or (are_seconds(names) and not ordered) or (datasets and are_dates(names))
+    cameras = len(words_before_times(names)) > 1 and have_roles(names)
+    timed = are_times(names) or (are_seconds(names) and not ordered) or (datasets and (are_dates(names) or cameras))
     if datasets and timed:
         raise _timed_datasets([episode.name for episode in filled], replace(part, shape=sides_in(filled, key)))
     if datasets:
@@ -132,10 +134,16 @@ def _judge_datasets(found: Found, paths: Sequence[str], first: VideoField, why: 
 
 def _timed_datasets(paths: Sequence[str], first: VideoField) -> TwoReadingsError:
     """Return the error for datasets of one picture each that times name, or dates; `first`: the field of the first."""
-    stem = f"{_DIGITS_BEHIND.sub('', basename_of(paths[0]))}[0-9]*"
+    word = _DIGITS_BEHIND.sub("", basename_of(paths[0]))
+    taken = _one_video(list(dict.fromkeys(map(parent_of, paths))), f"{word}[0-9]*", first)
+    alone = (
+        f" of the names that begin with {word!r}"
+        if any(not basename_of(path).startswith(word) for path in paths)
+        else ""
+    )
     return TwoReadingsError(
         f"found {len(paths)} datasets such as {paths[0]!r} of one frame each, whose names seem to be times in one "
-        f"video: {_one_video(list(dict.fromkeys(map(parent_of, paths))), stem, first)}; as they lie, they are",
+        f"video: {taken}{alone}; as they lie, they are",
         [_one_frame_each(first)],
     )
 

@@ -1,0 +1,93 @@
+"""Pictures by times, or by numbers of which some are missing, are asked about, and are no cameras of one frame."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import h5py
+import numpy as np
+import pytest
+
+from loader_service.errors import CatalogError
+from tests.catalog.advice import schemas_in
+from tests.public_layouts.pictures import jpegs, pixels
+from tests.support.catalogs import catalog_of, declared_catalog
+
+_TIMES = [f"2017_03_21_08_18_{10 + number}_{(105 * number) % 1000:03}" for number in range(6)]
+
+
+def _write(tmp_path, names, *, encoded=False):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for place, name in enumerate(names):
+            root[name] = np.frombuffer(jpegs(place, 1)[0], np.uint8) if encoded else pixels(place, 1, 16, 24)[0]
+        root["steering"] = np.arange(6.0)
+
+
+def _asked(tmp_path, match, count):
+    with pytest.raises(CatalogError, match=match) as asked:
+        catalog_of(tmp_path)
+    (schema,) = schemas_in(str(asked.value))
+    with closing(declared_catalog(tmp_path, schema)) as found:
+        assert found.frame_counts.tolist() == [1] * count
+    return str(asked.value)
+
+
+@pytest.mark.parametrize("times", [_TIMES, [str(1501234567123 + 33 * number) for number in range(6)]])
+@pytest.mark.parametrize("words", [("center", "left", "right"), ("rgb",)], ids=len)
+def test_raw_pictures_by_a_word_and_a_time_are_times_of_one_video(tmp_path, words, times):
+    _write(tmp_path, [f"IMG/{word}_{time}" for word in words for time in times])
+    _asked(tmp_path, "whose names seem to be times in one video a group", len(words) * len(times))
+
+
+def test_encoded_pictures_by_words_and_times_are_asked_about_and_those_of_a_word_are_a_video(tmp_path):
+    _write(
+        tmp_path, [f"IMG/{word}_{time}.jpg" for word in ("center", "left", "right") for time in _TIMES], encoded=True
+    )
+    said = _asked(tmp_path, "whose names seem to be times in one video", 18)
+    assert "--frames 'IMG/center_[0-9]*' makes one video of the names that begin with 'center_'" in said
+    with closing(catalog_of(tmp_path, frames="IMG/center_[0-9]*")) as found:
+        assert found.frame_counts.tolist() == [6]
+
+
+@pytest.mark.parametrize("groups", [("ep0/", "ep1/"), ("",)], ids=len)
+@pytest.mark.parametrize("words", [("rgb",), ("rgb", "depth")], ids=len)
+def test_raw_pictures_by_numbers_of_which_some_are_missing_are_frames(tmp_path, words, groups):
+    numbers = (0, 1, 2, 5, 6, 7)
+    names = [f"{group}{word}_{number:06}" for group in groups for word in words for number in numbers]
+    _write(tmp_path, names)
+    _asked(tmp_path, "numbers seem to count the frames of one video a group, though some numbers are", len(names))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["rgb_1", "rgb_3"],
+        ["rgb_0", "rgb_1", "rgb_2", "rgb_5"],
+        ["cam_000", "cam_001", "cam_003", "cam_004"],
+        ["rgb_815412070907", "rgb_815412070332", "rgb_818312070212", "rgb_018312070212"],
+        ["left_rgb", "right_rgb"],
+    ],
+    ids=lambda names: names[-1],
+)
+def test_few_devices_are_cameras(tmp_path, names):
+    _write(tmp_path, [f"{group}/{name}" for group in ("ep0", "ep1") for name in names])
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [1, 1]
+        assert {field.name for field in found.fields} == set(names)
+
+
+def test_names_of_which_no_last_number_counts_are_refused_with_the_option_that_names_some(tmp_path):
+    _write(
+        tmp_path, [f"a/{word}_{number}_{number + 1}.jpg" for word in ("le", "ri") for number in range(6)], encoded=True
+    )
+    with pytest.raises(CatalogError, match="name those of one with --frames"):
+        catalog_of(tmp_path)
+
+
+def test_a_schema_for_videos_of_their_own_says_of_bytes_that_are_no_pictures_what_they_are(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["v0"] = np.frombuffer(b"\0\0\0\x18ftypmp42" + bytes(200), np.uint8)
+    with pytest.raises(CatalogError, match="MP4"):
+        declared_catalog(
+            tmp_path, 'videos = "groups"\nfield = [{name = "frames", kind = "image", dataset = "{video}"}]\n'
+        )
