@@ -6,14 +6,16 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import join
+from loader_service.catalog.inner_paths import join, unnumbered
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.beside.fields_beside import array_part
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, found_of
-from loader_service.catalog.videos.frame_axis import is_picture, kind_of_rows
+from loader_service.catalog.videos.frame_axis import LEAST_SIDE, is_picture, kind_of_rows
+from loader_service.catalog.videos.numbered import are_called_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
 from loader_service.catalog.videos.sibling_groups import datasets_in
+from loader_service.catalog.videos.single_pictures import GREY, is_no_strip
 from loader_service.schema import VIDEO, Schema, SchemaField
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def find_numbered_columns(datasets: Sequence[DatasetInfo]) -> Found | None:
     ------
     TwoReadingsError
         When all have one length, so that they can be columns of one table as well; when names with their number before
-        them have rows that do not agree.
+        them have rows that do not agree; when each may be a grey picture, of a frame, ``frame_0_cell_3``.
     """
     by_group: dict[str, Columns] = {}
     for info in datasets:
@@ -54,10 +56,35 @@ def find_numbered_columns(datasets: Sequence[DatasetInfo]) -> Found | None:
         if len(numbers) != 1 or len(arrays) < 2 or len(*numbers) < 2:
             continue
         if _agree(arrays):
+            _refuse_grey(group, arrays)
             return _videos(group, arrays, columns, datasets)
         if all(name.startswith(VIDEO) for name in arrays):
             _refuse_unlike(group, arrays)
     return None
+
+
+def _refuse_grey(group: str, arrays: Columns) -> None:
+    """Refuse matrices in a frame each, of a grey picture's type and sides, as videos of their lines.
+
+    Those of one length are asked about as such.
+    """
+    infos = datasets_in(arrays)
+    if _may_be_grey(arrays) and len({info.shape[0] for info in infos}) > 1:
+        raise TwoReadingsError(
+            f"found {infos[0].describe()} and {len(infos) - 1} more, whose first number seems to be that of a frame",
+            [
+                *_each_dataset(group, arrays),
+                Reading("a video for each last number, of rows", _by_number(group, arrays, _sides)),
+            ],
+        )
+
+
+def _may_be_grey(arrays: Columns) -> bool:
+    """Tell whether matrices may be pictures by their type and sides, and a frame has its number before their own."""
+    infos = datasets_in(arrays)
+    matrices = all(len(info.shape) == 2 and GREY.search(info.dtype) for info in infos)
+    alike = len(set(map(unnumbered, arrays))) == 1 and are_called_frames(arrays)
+    return matrices and alike and all(min(info.shape) >= LEAST_SIDE and is_no_strip(info.shape) for info in infos)
 
 
 def _refuse_unlike(group: str, arrays: Columns) -> None:
@@ -133,12 +160,17 @@ def _videos(group: str, arrays: Columns, columns: Columns, datasets: Sequence[Da
 def _each_dataset(group: str, arrays: Columns) -> list[Reading]:
     """Return the reading of datasets of one form as a video each: their names may be those of persons or classes."""
     infos = datasets_in(arrays)
+    if _may_be_grey(arrays):
+        whole = SchemaField.across(group, "array", common_shape(info.shape for info in infos), name="values")
+        grey = [Reading.of_groups("a grey picture each", [whole])]
+    else:
+        grey = []
     if len(set(map(_form, infos))) > 1:
-        return []
+        return grey
     shape = common_shape(info.shape for info in infos)[1:]
     kind = kind_of_rows(infos[0])
     field = SchemaField.across(group, kind, shape, name="frames" if kind == "image" else "values")
-    return [Reading.of_groups("a video each", [field])]
+    return [*grey, Reading.of_groups("a video each", [field])]
 
 
 def _sides(members: Mapping[str, DatasetInfo]) -> tuple[int, ...]:
