@@ -93,6 +93,24 @@ def test_labels_of_numbered_objects_in_the_group_of_a_video_have_a_line(tmp_path
     catalog.close()
 
 
+@pytest.mark.parametrize("labels", [True, False])
+def test_films_of_one_name_and_length_in_each_group_may_be_fields_of_a_video(tmp_path: Path, labels) -> None:
+    counts = {"dive": 3, "jump": 4, "swim": 5}
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for group in ("rgb", "flow"):
+            for name, count in counts.items():
+                root[f"{group}/{name}"] = _film(count)
+        if labels:
+            root["labels"] = np.arange(3)
+    with pytest.raises(CatalogError, match="videos with a field in each group") as asked:
+        catalog_of(tmp_path)
+    first, *others = schemas_in(str(asked.value))
+    assert bool(others) != labels
+    catalog = declared_catalog(tmp_path, first, **({"label": "labels"} if labels else {}))
+    assert (catalog.frame_counts.tolist(), len(catalog.fields)) == ([3, 4, 5], 2 + labels)
+    catalog.close()
+
+
 def test_a_label_beside_the_only_sequence_of_a_numbered_group_is_that_of_its_video(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as root:
         for number in range(3):

@@ -34,10 +34,10 @@ def with_groups(error: TwoReadingsError, groups: Groups) -> TwoReadingsError:
     if by_number(groups):
         return with_fields_of_groups(error, groups)
     whole = with_whole_groups(TwoReadingsError(error.found, [*videos_of_groups(groups), *error.readings]), groups)
-    return with_fields_of_groups(whole, groups) if _are_paired(groups) else whole
+    return with_fields_of_groups(whole, groups) if are_paired(groups) else whole
 
 
-def _are_paired(groups: Groups) -> bool:
+def are_paired(groups: Groups) -> bool:
     """Tell whether groups that words name hold datasets of the same names and one form, each as long as its like.
 
     Their lengths differ: ``rgb/v_abc`` and ``flow/v_abc`` beside longer ones.

@@ -9,11 +9,12 @@ from loader_service.catalog.inner_paths import basename_of, common_group, groupe
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.videos.arrays.array_readings import unequal
 from loader_service.catalog.videos.arrays.class_groups import are_clips
+from loader_service.catalog.videos.arrays.group_readings import are_paired
 from loader_service.catalog.videos.beside.fields_beside import array_part
 from loader_service.catalog.videos.camera_readings import Sequences
 from loader_service.catalog.videos.cameras import find_cameras
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, find_roots, found_of
-from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, is_picture
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, have_roles, is_picture
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
 from loader_service.catalog.videos.sibling_groups import MOST_PARTS
 from loader_service.schema import SchemaField
@@ -62,13 +63,25 @@ def of_pictures(tree: Tree, pictures: Sequence[DatasetInfo]) -> Found | None:
     for members in groups.values():
         lengths = {info.shape[0]: info for info in members.values()}
         if len(lengths) > 1:
-            raise unequal(list(lengths.values()), grouped=len(groups) > 1)
+            error = unequal(list(lengths.values()), grouped=len(groups) > 1)
+            raise TwoReadingsError(error.found, [*_by_name(groups), *error.readings])
     _refuse_beside_arrays(tree, groups)
     if are_clips(tree, groups):
         infos = [info for members in groups.values() for info in members.values()]
         return found_of([Episode(info.path, None, info.shape[0], info.path, parts_of(None, info)) for info in infos])
     main = min(sorted(shared, key=natural_key))
     return _of_roots(tree, {group: members[main].path for group, members in groups.items()})
+
+
+def _by_name(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> list[Reading]:
+    """Return the reading of groups as fields of videos, where what has one name has one length in each group.
+
+    Names that say what is seen are those of cameras.
+    """
+    if have_roles(next(iter(groups.values()))) or not are_paired(groups):
+        return []
+    fields = [SchemaField.across(group, "image") for group in groups]
+    return [Reading.of_groups("videos with a field in each group", fields)]
 
 
 def _refuse_beside_arrays(tree: Tree, groups: Mapping[str, Mapping[str, DatasetInfo]]) -> None:
