@@ -91,3 +91,14 @@ def test_a_schema_for_videos_of_their_own_says_of_bytes_that_are_no_pictures_wha
         declared_catalog(
             tmp_path, 'videos = "groups"\nfield = [{name = "frames", kind = "image", dataset = "{video}"}]\n'
         )
+
+
+@pytest.mark.parametrize("name", ["{:.6f}", "1700000000.{:06.0f}", "20240131_1200{:02.0f}"])
+def test_grey_pictures_by_times_are_asked_about_as_such(tmp_path, name):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(8):
+            root["images/" + name.format(number * 1.25)] = pixels(number, 1, 16, 24)[0, ..., 0]
+    with pytest.raises(CatalogError, match=r"times in one video.* they may be: a grey picture each") as asked:
+        catalog_of(tmp_path)
+    with closing(declared_catalog(tmp_path, schemas_in(str(asked.value))[0])) as found:
+        assert found.frame_counts.tolist() == [1] * 8

@@ -32,6 +32,16 @@ def test_grey_ones_are_asked_about_and_a_schema_makes_each_a_sample(tmp_path, si
     assert [1] * 9 in counts
 
 
+def test_so_are_small_ones_of_which_not_each_frame_has_all(tmp_path):
+    _write(tmp_path, "frame_{}_cell_{}", lambda *_: (12, 12))
+    with h5py.File(tmp_path / "a.h5", "a") as root:
+        del root["frame_1_cell_7"]
+    with pytest.raises(CatalogError, match=r"found 8 datasets as .*: a grey picture each") as asked:
+        catalog_of(tmp_path)
+    with closing(declared_catalog(tmp_path, schemas_in(str(asked.value))[0])) as found:
+        assert found.frame_counts.tolist() == [1] * 8
+
+
 @pytest.mark.parametrize("name", ["arm_{}_trial_{}", "sensor{}_run_{}"])
 def test_numbers_of_what_is_no_frame_stay_fields_of_videos(tmp_path, name):
     _write(tmp_path, name, lambda _, cell: (20 + cell, 12), "i2")

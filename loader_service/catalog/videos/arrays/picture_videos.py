@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.hdf5.tree import in_groups
 from loader_service.catalog.inner_paths import basename_of, key_in, parent_of
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.natural import words_before_times
+from loader_service.catalog.natural import are_dates, are_seconds, are_times, words_before_times
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.arrays.across_groups import by_number
 from loader_service.catalog.videos.arrays.array_readings import frames_with_gaps, one_sample, rows_or_pictures
@@ -20,6 +20,7 @@ from loader_service.catalog.videos.beside.fields_beside import single_part
 from loader_service.catalog.videos.bounds.bounds_by_name import are_bounds_apart
 from loader_service.catalog.videos.episodes import Episode, Found, found_of
 from loader_service.catalog.videos.frame_axis import (
+    LEAST_SIDE,
     MASKS,
     are_ids,
     are_numbered,
@@ -178,8 +179,10 @@ def refuse_grey_pictures(members: Sequence[DatasetInfo]) -> None:
     if not _are_grey_pictures(members):
         return
     shape = common_shape([info.shape for info in members])
+    names = [info.basename for info in members]
+    timed = any(told(names) for told in (are_times, are_seconds, are_dates, words_before_times))
     raise TwoReadingsError(
-        f"found {len(members)} datasets as {members[0].describe()}",
+        f"found {len(members)} datasets as {members[0].describe()}{_OF_TIMES if timed else ''}",
         [
             *frames_of_groups(members),
             Reading.of_groups("a grey picture each", [SchemaField.in_group("", shape=shape)]),
@@ -188,6 +191,12 @@ def refuse_grey_pictures(members: Sequence[DatasetInfo]) -> None:
         ],
     )
 
+
+#: What is said of pictures that are called by times.
+_OF_TIMES = (
+    ", whose names seem to be times in one video: write the frames of each video as one dataset, (frames, height, "
+    "width), or read them in a Python source of your own (--source package.module:Name); as they lie, they may be"
+)
 
 #: Bands of one scene, or maps of one place, of one size.
 _MOST_BANDS = 32
@@ -221,9 +230,13 @@ def refuse_grey_groups(groups: Mapping[str, Mapping[str, DatasetInfo]], names: S
 
 
 def _are_grey_pictures(members: Sequence[DatasetInfo]) -> bool:
-    """Tell whether several matrices may be grey pictures, by sizes, types and names, as `refuse_grey_pictures` says."""
+    """Tell whether several matrices may be grey pictures, by sizes, types and names, as `refuse_grey_pictures` says.
+
+    What is called by the number of a frame is of one, and so no sequence, however small.
+    """
     shapes, dtypes = {info.shape for info in members}, {info.dtype for info in members}
-    if len(members) < 2 or len(dtypes) != 1 or any(len(each) != 2 or min(each) < LEAST_GREY_SIDE for each in shapes):
+    least = LEAST_SIDE if are_called_frames(info.basename for info in members) else LEAST_GREY_SIDE
+    if len(members) < 2 or len(dtypes) != 1 or any(len(each) != 2 or min(each) < least for each in shapes):
         return False
     widths = {width for _, width in shapes}
     is_grey = len(shapes) == 1 or (len(widths) > 1 and all(map(is_no_strip, shapes)))
