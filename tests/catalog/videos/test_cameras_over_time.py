@@ -58,6 +58,17 @@ def test_raw_pictures_by_numbers_of_which_some_are_missing_are_frames(tmp_path, 
     _asked(tmp_path, "numbers seem to count the frames of one video a group, though some numbers are", len(names))
 
 
+@pytest.mark.parametrize("name", ["{}", "x_{:04}"])
+def test_numbers_of_two_groups_that_words_name_are_parts_of_samples_or_classes(tmp_path, name):
+    _write(
+        tmp_path, [f"{group}/{name.format(number)}" for group in ("hr", "lr") for number in (0, 1, 2, 4, 5, 6, 7, 8, 9)]
+    )
+    with pytest.raises(
+        CatalogError, match="and pictures of the same names in 2 groups: samples with a picture in each"
+    ):
+        catalog_of(tmp_path)
+
+
 @pytest.mark.parametrize(
     "names",
     [

@@ -32,9 +32,9 @@ def count_with_gaps(names: Collection[str]) -> bool:
 
 
 def _are_counted(stem: str, names: Sequence[str]) -> bool:
-    if len(names) < LEAST_COUNTED or stem.count("#") != 1 or _DEVICE_ALONE.match(stem):
+    begin = stem.find("#")
+    if len(names) < LEAST_COUNTED or begin < 1 or stem.count("#") > 1 or _DEVICE_ALONE.match(stem):
         return False
-    begin = stem.index("#")
     texts = [_DIGITS.findall(name[begin:])[0] for name in names]
     numbers = sorted(map(int, texts))
     padded = any(text.startswith("0") and len(text) > _FEW_DIGITS for text in texts)

@@ -84,23 +84,29 @@ def find_picture_videos(
     together = len(set(names)) == 1 and (len(groups) > 1 or have_roles(names[0]) or _are_one(sure))
     by_name = {group: {info.basename: info for info in members} for group, members in groups.items()}
     if together and not declared:
-        timed = bool(words_before_times(sorted(names[0])))
-        if timed or count_with_gaps(names[0]):
-            raise frames_with_gaps(sure, len(groups), timed=timed)
-    if together and not declared and len(groups) > 1:
-        if are_numbered(names[0]) and are_called_frames(names[0]):
-            raise frames_with_gaps(sure, len(groups))
-        if by_number(by_name):
-            raise _parts_or_classes(groups)
-        if are_numbered(names[0]) and all(map(str.isdecimal, names[0])):
-            raise frames_with_gaps(sure, len(groups))
-        refuse_plain_names(by_name, [*plain, *scalars, *texts])
+        _refuse_frames(groups)
+        if len(groups) > 1:
+            refuse_plain_names(by_name, [*plain, *scalars, *texts])
     if not together and not declared and (pairs := _pairs_of_sets(by_name)):
         raise _parts_or_classes({group: groups[group] for group in pairs})
     if declared or not together:
         return found_of([Episode(info.path, None, 1, info.path, {"": single_part(info)}) for info in sure])
     roots = _roots([*plain, *scalars], list(groups)) if len(groups) > 1 else [""]
     return _one_frame_each(dict(zip(roots, groups.values(), strict=True)))
+
+
+def _refuse_frames(groups: Mapping[str, Sequence[DatasetInfo]]) -> None:
+    """Refuse pictures of the same names in each group, whose numbers or times tell of frames, samples or classes."""
+    by_name = {group: {info.basename: info for info in members} for group, members in groups.items()}
+    pictures = [info for members in groups.values() for info in members]
+    names, several = sorted(next(iter(by_name.values()))), len(groups) > 1
+    if several and are_numbered(names) and are_called_frames(names):
+        raise frames_with_gaps(pictures, len(groups))
+    if several and by_number(by_name):
+        raise _parts_or_classes(groups)
+    timed = bool(words_before_times(names))
+    if timed or count_with_gaps(names) or (several and are_numbered(names) and all(map(str.isdecimal, names))):
+        raise frames_with_gaps(pictures, len(groups), timed=timed)
 
 
 def _one_frame_each(samples: Mapping[str, Sequence[DatasetInfo]]) -> Found:
