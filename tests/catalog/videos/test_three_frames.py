@@ -59,6 +59,13 @@ def test_of_groups_that_words_name_they_are_asked_about_and_a_schema_serves_all(
         assert _counts(found) == lengths
 
 
+@pytest.mark.parametrize("counts", [(3, 4), (4, 3, 1)])
+def test_a_schema_serves_all_clips_that_are_as_long_as_colours_are_many(tmp_path, counts):
+    lengths = _write(tmp_path, [f"person{number}" for number in range(len(counts))], counts)
+    with closing(declared_catalog(tmp_path, _CLIPS)) as found:
+        assert _counts(found) == lengths
+
+
 @pytest.mark.parametrize(
     "channels", [{"rgb_01": 3, "classes_01": 20}, {"rgb": 3, "s1": 2, "s2": 13}, {"image_01": 3, "image_02": 4}]
 )

@@ -173,8 +173,20 @@ def find_datasets(tree: Tree) -> list[Episode]:
     """Return the videos of a file that are a dataset each; none, if its datasets are no videos."""
     arrays = FileArrays(tree, set_aside(tree))
     found = find_picture_videos(arrays.named, declared=True)
-    found = found or videos_by_dataset(tree, arrays.unnamed, declared=True)
+    if found is None or _leaves_out_alike(found, arrays.unnamed):
+        found = videos_by_dataset(tree, arrays.unnamed, declared=True) or found
     return [] if found is None else [episode for episode in found.episodes if episode.root is None]
+
+
+def _leaves_out_alike(found: Found, datasets: Sequence[DatasetInfo]) -> bool:
+    """Tell whether pictures leave out what differs from one in its first axis alone, in its group: a clip."""
+    taken = {episode.dataset_path for episode in found.episodes}
+    forms = {_form(info) for info in datasets if info.path in taken}
+    return any(info.path not in taken and len(info.shape) > 2 and _form(info) in forms for info in datasets)
+
+
+def _form(info: DatasetInfo) -> tuple[object, ...]:
+    return info.parent, info.dtype, info.shape[1:]
 
 
 def find_split_columns(hdf5: HDF5File, tree: Tree, entries: Sequence[DatasetInfo]) -> Found | None:
