@@ -65,7 +65,7 @@ def camera_sets(tree: Tree, found: Sequence[FoundVideo]) -> Cameras:
     if tree.is_packed:
         packed = grouped(counts, lambda path: parent_of(path) if path in tree.datasets else path)
         return packed if len(packed) < len(counts) else {}
-    if set(counts.values()) == {1} and _are_of_times(counts):
+    if found[1:] and set(counts.values()) == {1} and _are_of_times(counts):
         return {}
     own = claimed_by(found)
     seen = Sequences(counts, own, {video.dataset_path for video in found if video.codec is DEPTH})
