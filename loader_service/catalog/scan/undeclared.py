@@ -30,7 +30,12 @@ from loader_service.catalog.videos.arrays.deeper_groups import add_deeper
 from loader_service.catalog.videos.arrays.empty_arrays import add_empty
 from loader_service.catalog.videos.arrays.left_over import refuse_bounds_alone, refuse_most_left_out, refuse_own_tables
 from loader_service.catalog.videos.arrays.named_samples import lines_of_named_samples, refuse_named_samples
-from loader_service.catalog.videos.arrays.named_sequences import alike_groups, numbers_beside, readings_of, sequences_of
+from loader_service.catalog.videos.arrays.named_sequences import (
+    alike_groups,
+    numbers_beside,
+    readings_of,
+    sequences_of,
+)
 from loader_service.catalog.videos.arrays.number_readings import lines_of_numbers
 from loader_service.catalog.videos.arrays.numbered_videos import add_beside_encoded
 from loader_service.catalog.videos.arrays.rows_of_splits import refuse_rows_of_splits
@@ -51,6 +56,7 @@ from loader_service.catalog.videos.beside.fields_beside import add_members, chec
 from loader_service.catalog.videos.beside.flat_lists import lists_of_rows
 from loader_service.catalog.videos.beside.foreign_bytes import foreign_bytes, refuse_foreign_alone, with_folded
 from loader_service.catalog.videos.beside.labels_apart import refuse_labels_apart
+from loader_service.catalog.videos.beside.numbers_in_step import lines_of_other_numbers
 from loader_service.catalog.videos.beside.pictures_as_numbers import (
     lines_of_flat_pixels,
     refuse_inner_images,
@@ -78,6 +84,7 @@ from loader_service.catalog.videos.lines.row_notes import lines_of_rows
 from loader_service.catalog.videos.lines.unfilled import lines_of_chunks, lines_of_rings, lines_of_unfilled
 from loader_service.catalog.videos.lines.unused import unused, unused_attributes
 from loader_service.catalog.videos.numbered import split_by_names
+from loader_service.catalog.videos.numbers_of_frames import words_of_other_numbers
 from loader_service.catalog.videos.padded_videos import cut_padded
 from loader_service.catalog.videos.readings import TwoReadingsError
 from loader_service.scan_options import GROUP, NONE, ScanOptions
@@ -142,6 +149,7 @@ LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_words(file.found),
     lambda file: lines_of_times(file.found),
     lambda file: lines_of_numbered_beside(file.tree, file.found, file.aside, file.kind_of_picture),
+    lambda file: lines_of_other_numbers(file.found),
     lambda file: lines_of_few(file.found),
     lambda file: lines_of_named_samples(file.tree, file.found, file.kind_of_picture),
     lambda file: lines_of_alike_groups(file.found),
@@ -262,7 +270,7 @@ def _encoded(
         groups = alike_groups(sequences, tree.datasets.values())
         beside = numbers_beside(groups, tree.datasets.values())
         readings = readings_of(error.group, groups, encoded=True, maps=error.maps, beside=beside)
-        raise TwoReadingsError(str(error), readings) from error
+        raise TwoReadingsError(f"{error}{words_of_other_numbers(groups.values())}", readings) from error
     stills: dict[str, str] = {}
     if pattern is None:
         videos = split_by_names(frames)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_text
 from loader_service.catalog.inner_paths import basename_of, common_group, differing_parts, join, key_in, lies_in
+from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.videos.frame_axis import are_parts
+from loader_service.catalog.videos.numbers_of_frames import words_of_other_numbers
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, each_by_itself, of_nearly_one_length
 from loader_service.schema import SchemaField
 from loader_service.sizes import counted
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import Tree
+    from loader_service.catalog.layouts.layout import FoundVideo
     from loader_service.catalog.sides import Shape
     from loader_service.schema import VideoLayout
 
@@ -37,12 +40,15 @@ class Sequences:
         Those sequences that are arrays, as depth is.
     numbered
         Of raw frames in datasets with a number each: what names these in the group, and the shape of one.
+    found
+        Of encoded frames: the sequences.
     """
 
     counts: Mapping[str, int]
     own: Collection[str]
     maps: Collection[str] = ()
     numbered: Mapping[str, tuple[str, Shape]] = field(default_factory=dict)
+    found: Sequence[FoundVideo] = ()
 
     def field(self, path: str, key: str, *, in_group: bool, name: str = "") -> SchemaField:
         """Return a sequence as a field of a schema; `key`: its path in the group of its video, else in the file."""
@@ -112,8 +118,10 @@ def cameras_or_videos(sets: Cameras, seen: Sequences, *, equal: bool) -> TwoRead
             next(path for path in beside if counts[path] == count) for count in dict.fromkeys(map(counts.get, beside))
         ]
     shown = " and ".join(f"{path!r} of {counted(counts[path], 'frame')}" for path in beside[:2])
+    members = {video.dataset_path: video.members for video in seen.found if isinstance(video, DatasetsVideo)}
+    words = words_of_other_numbers({path: members.get(path, ()) for path in paths} for paths in sets.values())
     return TwoReadingsError(
-        f"found {shown} beside each other, cameras of one video or videos of their own",
+        f"found {shown} beside each other, cameras of one video or videos of their own{words}",
         [*cameras, seen.each_by_itself()],
     )
 

@@ -68,7 +68,7 @@ def camera_sets(tree: Tree, found: Sequence[FoundVideo]) -> Cameras:
     if found[1:] and set(counts.values()) == {1} and _are_of_times(counts):
         return {}
     own = claimed_by(found)
-    seen = Sequences(counts, own, {video.dataset_path for video in found if video.codec is DEPTH})
+    seen = Sequences(counts, own, {video.dataset_path for video in found if video.codec is DEPTH}, found=found)
     return find_cameras(tree, seen) or _beside_each_other(tree, seen)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.layouts.datasets import DatasetsVideo
-from loader_service.catalog.natural import are_dates, are_times, decimals_of, seconds_of
+from loader_service.catalog.videos.numbers_of_frames import numbers_of
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -20,8 +19,6 @@ _LOST = (
     "the frames of {} lack numbers, such as {} between {!r} and {!r}: each is served as if it followed the one before; "
     "if frames were lost there, write each part without a gap in a group of its own, or leave the video out, in a file"
 )
-
-_DIGITS = re.compile(r"[0-9]{1,18}")
 
 
 def lines_of_lost_frames(found: Found) -> dict[str, str]:
@@ -40,16 +37,9 @@ def lines_of_lost_frames(found: Found) -> dict[str, str]:
 
 def _first_gap(members: Sequence[DatasetInfo]) -> tuple[str, str, int] | None:
     """Return the paths of the frames around the first number that is missing, and that; None if none is."""
-    names = [info.basename for info in members]
-    if len(names) <= 2 or any(are(names) for are in (are_times, are_dates, decimals_of, seconds_of)):
+    numbers = numbers_of(members)
+    if not numbers:
         return None
-    runs = [list(map(int, _DIGITS.findall(name))) for name in names]
-    if not all(runs) or len(set(map(len, runs))) > 1:
-        return None
-    columns = [column for column in zip(*runs, strict=True) if len(set(column)) > 1]
-    if len(columns) != 1:
-        return None
-    (numbers,) = columns
     steps = [after - before for before, after in pairwise(numbers)]
     step = min(steps)
     place = next((place for place, each in enumerate(steps) if each != step), None)

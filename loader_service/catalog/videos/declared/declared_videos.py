@@ -14,6 +14,7 @@ from loader_service.catalog.sides import fits
 from loader_service.catalog.videos.arrays.vlen_rows import find_vlen_rows
 from loader_service.catalog.videos.arrays.without_frames import find_datasets
 from loader_service.catalog.videos.beside.entries_by_name import declared_by_name
+from loader_service.catalog.videos.beside.numbers_in_step import check_pairs, lines_of_other_numbers
 from loader_service.catalog.videos.declared.declared_fields import dataset_part, declared_part, has_form, not_there
 from loader_service.catalog.videos.declared.declared_lengths import (
     check_count,
@@ -77,6 +78,7 @@ def find_declared(hdf5: HDF5File, tree: Tree, schema: Schema) -> Found:
             roots = [each.root for each in episodes]
             found = _filled(hdf5, tree, schema, layout, episodes)
             found.left_out.update(lines_of_dropped(tree, roots, [each.root for each in found.episodes]))
+            found.left_out.update(lines_of_other_numbers(found))
             return found
     raise not_there(main, schema, tree)
 
@@ -274,6 +276,7 @@ def _fill(hdf5: HDF5File, tree: Tree, schema: Schema, episodes: Sequence[Episode
                 if schema.lengths == "equal":
                     check_count(episode, field, count)
         if schema.lengths == "shortest":
+            check_pairs(episode, counts)
             end_with_shortest(episode, counts)
             ended.append((episode, counts))
     return lines_of_ends(ended)

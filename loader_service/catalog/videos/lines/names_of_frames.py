@@ -21,11 +21,15 @@ def lines_of_times(found: Found) -> dict[str, str]:
     found
         The videos of a file.
     """
-    first = next((episode for episode in found.episodes if episode.frame_count > 1), None)
-    lines = {}
-    for key, part in () if first is None else first.parts.items():
+    lines: dict[str, str] = {}
+    for first in found.episodes:
+        if first.frame_count > 1:
+            break
+    else:
+        return lines
+    for key, part in first.parts.items():
         video = part.frames
-        names = [info.basename for info in video.members] if isinstance(video, DatasetsVideo) else []
+        names = [info.basename for info in video.members] if video and isinstance(video, DatasetsVideo) else []
         if names and any(are(names) for are in (are_times, are_dates, decimals_of, seconds_of)):
             lines[f"{key or 'frames'} (names)"] = (
                 f"its frames are called by times, {names[0]!r} to {names[-1]!r}, which say their order and are no "
