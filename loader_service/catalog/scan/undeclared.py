@@ -73,6 +73,7 @@ from loader_service.catalog.videos.encoded.same_names import refuse_same_names
 from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
 from loader_service.catalog.videos.lines.alike_groups import lines_of_alike_groups
+from loader_service.catalog.videos.lines.camera_groups import lines_of_camera_groups
 from loader_service.catalog.videos.lines.chance_notes import lines_of_chance, lines_of_zeros
 from loader_service.catalog.videos.lines.class_names import lines_of_classes
 from loader_service.catalog.videos.lines.class_pictures import lines_of_class_pictures
@@ -153,6 +154,7 @@ LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_few(file.found),
     lambda file: lines_of_named_samples(file.tree, file.found, file.kind_of_picture),
     lambda file: lines_of_alike_groups(file.found),
+    lambda file: lines_of_camera_groups(file.tree, file.found),
     lambda file: lines_of_class_pictures(file.tree, file.found),
     lambda file: lines_of_numbers(file.found),
     lambda file: lines_of_first_and_last(file.tree, file.found, file.hdf5.entries),
