@@ -201,8 +201,11 @@ def _beside_each_other(tree: Tree, seen: Sequences, *, classes: bool = False) ->
         return {}  # video0, video1, … are videos, however alike, unless something else has an entry for each frame
     parents = differing_parts(list(sets))
     arrays = has_arrays(tree, next(iter(counts.values())), seen.own)
-    told = have_roles(names[0]) or arrays or have_numbers_or_ids(parents)
+    roles = have_roles(names[0]) or arrays
+    told = roles or have_numbers_or_ids(parents)
     if equal and told and not numbered:
+        if not roles and _are_own_ids(names[0]):
+            raise cameras_or_videos(sets, seen, equal=True)
         return sets
     lengths = [[counts[path] for path in paths] for paths in sets.values()]
     between = not any(map(_NUMBER.search, names[0])) and all(max(each) - min(each) <= 1 for each in lengths)
@@ -210,6 +213,11 @@ def _beside_each_other(tree: Tree, seen: Sequences, *, classes: bool = False) ->
     if not told and (classes or are_ids(names[0]) or set(counts.values()) == {1} or not alike):
         return {}
     raise cameras_or_videos(sets, seen, equal=equal)
+
+
+def _are_own_ids(names: Collection[str]) -> bool:
+    """Tell whether names look like ids, as of utterances of each speaker, and no word calls them devices."""
+    return are_ids(names) and not any(map(DEVICE.search, names))
 
 
 def refuse_alike_in_groups(sets: Cameras, seen: Sequences) -> None:

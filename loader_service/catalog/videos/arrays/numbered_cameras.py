@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import key_in, lies_in
@@ -34,7 +35,14 @@ def cameras_by_number(
     if len(cameras) < 2:
         return {}
     all_paths = {info.path for each in families.values() for frames in each for info in frames.members}
-    forms = {group: (key_in(group, frames.pattern), frames.members[0].shape) for group, frames in cameras.items()}
+    inside = Counter(info.parent for info in tree.datasets.values())
+    forms = {
+        group: (
+            _numbers_of(key_in(group, frames.pattern), len(frames.members) < inside[group]),
+            frames.members[0].shape,
+        )
+        for group, frames in cameras.items()
+    }
     counts = {group: len(frames.members) for group, frames in cameras.items()}
     sets = cameras_of_numbered(tree, Sequences(counts, all_paths, numbered=forms))
     others = {group: each[0] for group, each in families.items() if len(each) == 1 and group not in cameras}
@@ -49,3 +57,8 @@ def cameras_by_number(
         own = {group: cameras[group] for group in groups}
         fields[root] = [(key_in(root, group), frames) for group, frames in (own | beside).items()]
     return fields
+
+
+def _numbers_of(key: str, has_others: bool) -> str:
+    """Return what names the frames of a group in a schema; a star alone would name others that lie there, too."""
+    return "[0-9]*" if key == "*" and has_others else key
