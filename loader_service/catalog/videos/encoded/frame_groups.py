@@ -17,6 +17,7 @@ from loader_service.catalog.videos.encoded.frame_readings import (
     others_in,
     sides_in,
 )
+from loader_service.catalog.videos.encoded.rows_in_frames import lines_of_rows_in_frames
 from loader_service.catalog.videos.encoded.why_samples import LEAST_SHARE_OF_FRAMES, line_of_words, why_samples
 from loader_service.catalog.videos.frame_axis import have_roles
 from loader_service.catalog.videos.numbered import are_called_frames
@@ -48,6 +49,7 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
         return
     count = filled[0].frame_count
     if any(episode.frame_count > 1 for episode in filled) and not _may_be_cameras(tree, filled):
+        found.left_out.update(lines_of_rows_in_frames(tree, filled))
         return
     names = [basename_of(episode.name) for episode in filled]
     datasets = all(episode.root is None for episode in filled)
