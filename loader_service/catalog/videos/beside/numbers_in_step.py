@@ -44,7 +44,7 @@ def lines_of_other_numbers(found: Found) -> dict[str, str]:
     for key, each in pairs.items() if pairs else ():
         first = each[0]
         words = _LINE.format(*first.names, *first.paths, counted(len(each), "video"), first.lacking)
-        lines[f"{key} (other numbers)"] = words
+        lines[f"{key} (numbers)"] = words
     return lines
 
 

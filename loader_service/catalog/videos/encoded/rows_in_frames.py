@@ -45,8 +45,9 @@ def lines_of_rows_in_frames(tree: Tree, filled: Sequence[Episode]) -> dict[str, 
     for reading in readings:
         remedy = f"{in_one_line(reading.schema)} in a --schema makes {reading.words}, of arrays with all rows"
     return {
-        f"{parent_of(first) or '/'} (rows of frames)": f"{len(groups)} groups such as {first!r} are videos of "
-        f"{count} frames each; if their numbers count frames, and their rows cameras or environments, {remedy}, in a file"
+        f"{parent_of(first) or '/'} (rows)": f"{len(groups)} groups such as {first!r} are videos of "
+        f"{count} frames each; if their numbers count frames, and their rows cameras or environments, {remedy}, in "
+        "a file"
     }
 
 

@@ -19,6 +19,7 @@ from loader_service.catalog.sides import can_differ
 from loader_service.catalog.videos.beside.fields_beside import INDEX_NAMES, MOST_VALUE_BYTES, attribute_part
 from loader_service.catalog.videos.beside.file_labels import is_per_frame, label_bearers
 from loader_service.catalog.videos.episodes import owner_of, pattern_in
+from loader_service.catalog.videos.lines.frame_attributes import OF_FRAMES, are_of_frames, count_bearers
 from loader_service.scan_options import NONE
 from loader_service.schema import free_name
 from loader_service.sizes import counted
@@ -265,10 +266,16 @@ def unused_attributes(tree: Tree, found: Found, label: str = LABEL_NAMES[0]) -> 
             if f"{path}@{name}" not in used and (name != label or path not in bearers):
                 places.setdefault(join(inside, f"@{name}"), (path, name))
     lines = folded_keys(places) if places else {}
-    return {
-        shown: partial(_line, counted_keys(keys), _field_of(tree, found, keys[0], *places[keys[0]]), *places[keys[0]])
-        for shown, keys in lines.items()
-    }
+    return {shown: partial(_line, *_said(tree, found, keys, places[keys[0]])) for shown, keys in lines.items()}
+
+
+def _said(tree: Tree, found: Found, keys: list[str], place: tuple[str, str]) -> tuple[str, str, str, str]:
+    """Return how many attributes a line is of, and what serves the first, whose place is behind."""
+    if len(keys) == 1:
+        return "", _field_of(tree, found, keys[0], *place), *place
+    count = counted_keys(keys).replace(str(len(keys)), str(count_bearers(tree, keys, place)), 1)
+    frames = are_of_frames(tree, found, keys, place[0])
+    return count, OF_FRAMES if frames else _field_of(tree, found, keys[0], *place), *place
 
 
 def _field_of(tree: Tree, found: Found, key: str, path: str, name: str) -> str:
