@@ -213,7 +213,7 @@ def check_labels(tree: Tree, found: Found, read: Read) -> None:
 
 
 def _of_columns(rows: Sequence[DatasetInfo], count: int) -> str:
-    """Return what helps where labels are as many as a matrix has columns, or arrays have on another axis: time, perhaps.
+    """Return what helps where labels are as many as a matrix has columns, or arrays have on another axis.
 
     Of arrays of more axes it is the only one besides the first, and the same of all, that is as long.
     """
