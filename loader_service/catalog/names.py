@@ -39,6 +39,11 @@ _WITH_PYTABLES = _NOTES | _OF_PYTABLES | {"FLAVOR", "EXTDIM", "FILTERS"}
 _OF_DATASETS = _WITH_PYTABLES | {"NAME"}
 
 
+def has_title(names: Sequence[str]) -> bool:
+    """Tell whether a group has a title of PyTables, which users may give; it is empty as a rule."""
+    return _OF_PYTABLES.issubset(names)
+
+
 def own_attributes(names: Sequence[str], *, dataset: bool) -> list[str]:
     """Return the names of a node's attributes without what libraries write; `dataset`: whether it is no group."""
     notes = _OF_DATASETS if dataset else _WITH_PYTABLES if _OF_PYTABLES.issubset(names) else _NOTES

@@ -47,6 +47,9 @@ _SUBSETS = [
     {"known", "unknown"},
 ]
 
+#: Words that tell subsets apart where both are there; one alone is what rows have.
+_BOTH = ({"label", "unlabel"},)
+
 #: Words that say one beside a name that does, and is alike in all else.
 WORDS_BESIDE = ("calibration", "calib", "ood", "public", "private", *sorted(set[str]().union(*_OPPOSITES)))
 
@@ -134,7 +137,7 @@ def is_short_word(text: str) -> bool:
 def subsets_among(rests: Iterable[str]) -> set[str]:
     """Return what tells subsets of one split apart, of what is left of their names: ``seen`` beside ``unseen``."""
     bare = {rest.strip("_#") for rest in rests}
-    beside = [bare & {*words, ""} for words in _SUBSETS]
+    beside = [bare & {*words, ""} for words in _SUBSETS] + [words for words in _BOTH if words <= bare]
     return {word for words in beside if len(words) > 1 for word in words if word}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from loader_service.errors import CatalogError
+from tests.catalog.advice import schemas_in
 from tests.public_layouts.pictures import pixels
 from tests.support.catalogs import catalog_of, declared_catalog
 
@@ -119,3 +120,15 @@ def test_labels_of_the_last_axis_of_films_name_it(tmp_path):
     with closing(catalog_of(tmp_path)) as found:
         assert found.frame_count == 10
         assert {field.name for field in found.fields} >= {"images", "labels"}
+
+
+def test_pictures_before_their_times_name_the_axis_and_maps_beside_them_are_no_videos(tmp_path):
+    images = np.arange(32 * 32 * 9).reshape(32, 32, 9).astype(np.uint8)
+    maps = {name: np.zeros((33, 33), np.float32) for name in ("glat", "skymap_alt")}
+    _write(tmp_path, maps | {"images": images, "timestamps": np.arange(9)})
+    _, lines = _lines(tmp_path)
+    assert any(line.startswith("'images'") and "np.moveaxis(array, -1, 0)" in line for line in lines)
+    (pairs,) = [line for line in lines if "are served as one sample" in line]
+    (schema,) = schemas_in(pairs)
+    with closing(declared_catalog(tmp_path, schema)) as found:
+        assert [field.name for field in found.fields] == ["glat"]

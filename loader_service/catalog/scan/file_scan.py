@@ -245,7 +245,10 @@ def _scan(hdf5: HDF5File, status: FileStat, options: ScanOptions, known: KnownFo
     found, rows = chosen.found, chosen.rows
     filled = [number for number, episode in enumerate(found.episodes) if episode.frame_count]
     fields, left_out = scan_fields(hdf5, found, schema)
-    left_out |= {key: line(hdf5) for key, line in found.words.items() if left_out.get(key) == ""}
+    said = {key: line(hdf5) for key, line in found.words.items() if left_out.get(key) == ""}
+    left_out |= said
+    if said and "" in said.values():  # what a library wrote, as it is seen now
+        left_out = {key: line for key, line in left_out.items() if line}
     left_out |= _lines_of_first(hdf5, tree, found)
     declared = next((field for field in fields if _is_label(field)), None) if declares_label(schema) else None
     labels = _labels(hdf5, tree, chosen, options, declared, fields)

@@ -146,7 +146,7 @@ LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_chance(file.found, file.hdf5.entries),
     lambda file: lines_of_few_channels(file.tree, file.found),
     lambda file: lines_of_flat_pixels(file.found, file.hdf5.entries),
-    lambda file: lines_of_pairs(file.found),
+    lambda file: lines_of_pairs(file.found, file.tree),
     lambda file: lines_of_words(file.found),
     lambda file: lines_of_times(file.found),
     lambda file: lines_of_numbered_beside(file.tree, file.found, file.aside, file.kind_of_picture),

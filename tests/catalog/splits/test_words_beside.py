@@ -36,6 +36,7 @@ def _write_videos(directory, *groups: str) -> None:
         ("test_easy", "test_medium", "test_hard"),
         ("test", "test_ood"),
         ("train", "train_unlabeled"),
+        ("train_label", "train_unlabel"),
         ("tr", "va", "te"),
         ("iid", "ood"),
         ("train", "calibration"),

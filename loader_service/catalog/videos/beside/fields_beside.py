@@ -125,8 +125,8 @@ def _add_dataset(tree: Tree, found: Found, episode: Episode, info: DatasetInfo) 
     ):
         episode.parts[key] = column_part(info)
     elif info.shape[0] == episode.frame_count - 1 > 1 and (found.layout != "table" or _is_between(info)):
-        times = _times_beside(tree, info)
-        own = times and _times_beside(tree, tree.datasets.get(episode.dataset_path, info))
+        times = times_beside(tree, info)
+        own = times and times_beside(tree, tree.datasets.get(episode.dataset_path, info))
         if own and times != own:
             found.left_out.setdefault(
                 key,
@@ -146,7 +146,7 @@ def _add_dataset(tree: Tree, found: Found, episode: Episode, info: DatasetInfo) 
         )
 
 
-def _times_beside(tree: Tree, info: DatasetInfo) -> str:
+def times_beside(tree: Tree, info: DatasetInfo) -> str:
     """Return the path of the times in a dataset's own group, one for each of its rows; empty where there are none."""
     times: dict[tuple[str, tuple[int, ...]], str] | None = tree.by_pattern.get(TIMES.pattern)
     if times is None:
@@ -213,7 +213,7 @@ def check_labels(tree: Tree, found: Found, read: Read) -> None:
 
 
 def _of_columns(rows: Sequence[DatasetInfo], count: int) -> str:
-    """Return what helps where labels are as many as a matrix has columns, or arrays have on another axis.
+    """Return what helps where labels are as many as columns of a matrix, or entries of another axis: time, perhaps.
 
     Of arrays of more axes it is the only one besides the first, and the same of all, that is as long.
     """

@@ -17,7 +17,7 @@ from loader_service.schema import VIDEO, Schema, SchemaField
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from loader_service.catalog.hdf5.tree import DatasetInfo
+    from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 
 _PAIRED = (
@@ -50,7 +50,7 @@ _CODES = (
 )
 
 
-def lines_of_pairs(found: Found) -> dict[str, str]:
+def lines_of_pairs(found: Found, tree: Tree) -> dict[str, str]:
     """Return a line where groups, or fields, whose names are words have as many rows, and nothing says if in pairs.
 
     So lie ``clean`` and ``noisy`` in a file, which belong together, and ``signal`` and ``background``, which do not; or
@@ -68,7 +68,7 @@ def lines_of_pairs(found: Found) -> dict[str, str]:
         len(filled[0].parts) >= _LEAST_OF_TABLES and filled[0].frame_count > 1 and found.layout in {"table", "files"}
     )
     tables = line_of_two_tables(dict(_timed(filled[0])), _are_words) if several else {}
-    return tables or (_of_codes(filled[0]) or _of_fields(filled[0]) if found.layout == "table" else {})
+    return tables or (_of_codes(filled[0]) or _of_fields(filled[0], tree) if found.layout == "table" else {})
 
 
 #: Columns of two tables with labels of their own, at least.
@@ -176,8 +176,12 @@ _LEAST_CODES = 3
 _LEAST_OF_SAMPLES = 16
 
 
-def _of_fields(table: Episode) -> dict[str, str]:
-    """Return the line of fields of one form, which are all that a table has of two axes or more, and of rows."""
+def _of_fields(table: Episode, tree: Tree) -> dict[str, str]:
+    """Return the line of fields of one form, which are all that a table has of two axes or more, and of rows.
+
+    Where what is no field has more axes, as films beside maps of a sky, a schema of each dataset would mean that: the
+    first field alone is offered then.
+    """
     parts = [part for _, part in _timed(table)]
     infos = [part.info for part in parts if part.info is not None and part.frames is None]
     if not 1 < len(infos) == len(parts) <= MOST_PARTS or table.frame_count == 1:
@@ -191,6 +195,9 @@ def _of_fields(table: Episode) -> dict[str, str]:
     if len(forms) > 1 or not parts[0].shape or len(above) > 1:
         return _of_tables(infos, names)
     inside = infos[0].basename if len(one_name) == 1 else ""
+    if not inside and any(len(info.shape) > len(infos[0].shape) and info.dtype for info in tree.datasets.values()):
+        alone = in_one_line(Schema(("table",), fields_of(infos[:1])))
+        return {f"{infos[0].path} (pairs)": _TABLES.format(infos[0].path, infos[1].path, alone)}
     shown = in_one_line(Schema(("groups",), (SchemaField.in_group(inside, parts[0].kind),)))
     return {f"{infos[0].path} (pairs)": _APART.format(infos[0].path, infos[1].path, shown, len(infos))}
 

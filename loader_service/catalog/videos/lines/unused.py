@@ -14,9 +14,14 @@ from loader_service.catalog.hdf5.attributes import open_attribute, read_attribut
 from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import join, key_in, parent_of, unnumbered, upwards
 from loader_service.catalog.line_folding import counted_keys, folded, folded_keys
-from loader_service.catalog.names import LABEL_NAMES, own_attributes
+from loader_service.catalog.names import LABEL_NAMES, has_title, own_attributes
 from loader_service.catalog.sides import can_differ
-from loader_service.catalog.videos.beside.fields_beside import INDEX_NAMES, MOST_VALUE_BYTES, attribute_part
+from loader_service.catalog.videos.beside.fields_beside import (
+    INDEX_NAMES,
+    MOST_VALUE_BYTES,
+    attribute_part,
+    times_beside,
+)
 from loader_service.catalog.videos.beside.file_labels import is_per_frame, label_bearers
 from loader_service.catalog.videos.episodes import owner_of, pattern_in
 from loader_service.catalog.videos.lines.frame_attributes import OF_FRAMES, are_of_frames, count_bearers
@@ -93,7 +98,9 @@ def unused(
             if episode is None:
                 remedy = _as_shared(found, info)
             else:
-                remedy = _turned(info, episode) or (_as_value(tree, found, info, key) if episode.frame_count else "")
+                remedy = _turned(tree, info, episode) or (
+                    _as_value(tree, found, info, key) if episode.frame_count else ""
+                )
             reason = f"{expected}, found {info.describe()}{remedy}"
         reasons[key] = reason
     return {key: f"{reason} in a file" for key, reason in folded(reasons).items()}
@@ -187,10 +194,17 @@ def _as_value(tree: Tree, found: Found, info: DatasetInfo, key: str) -> str:
     return f"; if it is of the whole video, {_as_field(key, pattern)},"
 
 
-def _turned(info: DatasetInfo, episode: Episode) -> str:
-    """Return what helps where a matrix has a column for each frame, as one-hot labels ``(classes, frames)``."""
-    turned = len(info.shape) == 2 and info.shape[1] == episode.frame_count > 1 < info.shape[0]
-    return "; if its last axis counts these, write array.T instead," if turned and is_number(info.dtype) else ""
+def _turned(tree: Tree, info: DatasetInfo, episode: Episode) -> str:
+    """Return what helps where a matrix has a column for each frame, as one-hot labels, or pictures lie before time."""
+    if len(info.shape) < 2 or info.shape[0] == 1 or not is_number(info.dtype):
+        return ""
+    if len(info.shape) == 2:
+        turned = info.shape[1] == episode.frame_count > 1
+        return "; if its last axis counts these, write array.T instead," if turned else ""
+    times = times_beside(tree, info._replace(shape=info.shape[-1:]))
+    if not times or info.shape[-1] in info.shape[:-1]:
+        return ""
+    return f"; if its last axis counts frames, as {times!r} does, write np.moveaxis(array, -1, 0) instead,"
 
 
 def _as_shared(found: Found, info: DatasetInfo) -> str:
@@ -262,7 +276,8 @@ def unused_attributes(tree: Tree, found: Found, label: str = LABEL_NAMES[0]) -> 
             continue
         owner = next((group for group in upwards(path) if group in roots), None)
         inside = path if owner is None else key_in(owner, path)
-        for name in own_attributes(names, dataset=path in tree.datasets):
+        titles = ["TITLE"] if "TITLE" in names and path in roots and has_title(names) else []
+        for name in [*own_attributes(names, dataset=path in tree.datasets), *titles]:
             if f"{path}@{name}" not in used and (name != label or path not in bearers):
                 places.setdefault(join(inside, f"@{name}"), (path, name))
     lines = folded_keys(places) if places else {}
@@ -292,9 +307,18 @@ def _field_of(tree: Tree, found: Found, key: str, path: str, name: str) -> str:
 
 
 def _line(count: str, field: str, path: str, name: str, hdf5: HDF5File) -> str:
+    """Return the line of an attribute; empty for a title that PyTables wrote and no user."""
+    if name == "TITLE" and _is_empty(hdf5, path, name):
+        return ""
     usable = field and attribute_part(open_attribute(hdf5, path, name), path, name) is not None
     shown = f"{_shown(hdf5, path, name)}{field if usable else ','}"
     return f"{count}attribute of {path or '/'!r} that is no value of a video: {shown} in a file"
+
+
+def _is_empty(hdf5: HDF5File, path: str, name: str) -> bool:
+    """Tell whether a text is empty, or none, as PyTables writes a title that no user gave."""
+    value = read_attribute(hdf5, path, name)
+    return getattr(value, "shape", ()) is None or value in {"", b""}
 
 
 def _shown(hdf5: HDF5File, path: str, name: str) -> str:
