@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,12 +38,12 @@ class SeveralNamesError(CatalogError):
 
     Parameters
     ----------
+    message
+        What to say. Alone it is enough for where nothing is asked of them, as when the file's name is put before it.
     group, members
         The group, and its frames.
     codecs
         The format of each of these, by path.
-    message
-        What to say.
 
     Attributes
     ----------
@@ -50,7 +51,13 @@ class SeveralNamesError(CatalogError):
         The paths of those frames that are arrays, as depth is.
     """
 
-    def __init__(self, group: str, members: Sequence[DatasetInfo], codecs: Mapping[str, Codec], message: str) -> None:
+    def __init__(
+        self,
+        message: str,
+        group: str = "",
+        members: Sequence[DatasetInfo] = (),
+        codecs: Mapping[str, Codec] = MappingProxyType({}),
+    ) -> None:
         super().__init__(message)
         self.group = group
         self.members = tuple(members)
@@ -221,11 +228,11 @@ def _check_one_sequence(group: str, frames: Sequence[DatasetInfo], codecs: Mappi
             one = join(join(parent_of(group), "*") if group else "", apart[0])
             remedy = f"name those of one with --frames {one!r}"
         raise SeveralNamesError(
+            f"{group or '/'!r}: expected frames of one name, found {' and '.join(map(repr, several))} (# is a number), "
+            f"which may be cameras or videos; {remedy}",
             group,
             frames,
             codecs,
-            f"{group or '/'!r}: expected frames of one name, found {' and '.join(map(repr, several))} (# is a number), "
-            f"which may be cameras or videos; {remedy}",
         )
 
 

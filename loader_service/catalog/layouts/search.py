@@ -44,7 +44,7 @@ class ForeignBytesError(CatalogError):
         Of the datasets that hold such bytes.
     """
 
-    def __init__(self, message: str, paths: frozenset[str]) -> None:
+    def __init__(self, message: str, paths: frozenset[str] = frozenset()) -> None:
         super().__init__(message)
         self.paths = paths
 

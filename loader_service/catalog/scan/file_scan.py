@@ -21,8 +21,6 @@ from loader_service.catalog.hdf5.file import HDF5File
 from loader_service.catalog.hdf5.object_bytes import ObjectBytes
 from loader_service.catalog.hdf5.plain import CHUNK_CACHE_BYTES, HDF5_ERRORS
 from loader_service.catalog.hdf5.read_tree import read_tree
-from loader_service.catalog.layouts.datasets import SeveralNamesError
-from loader_service.catalog.layouts.search import ForeignBytesError
 from loader_service.catalog.scan.content_sample import SampledFrame, places_of, sample_of
 from loader_service.catalog.scan.internal_faults import DIGITS_REMEDY, PROGRAMMING_ERRORS, internal_fault, is_of_digits
 from loader_service.catalog.scan.known_forms import KnownForms
@@ -350,5 +348,3 @@ def _find(hdf5: HDF5File, options: ScanOptions, tree: Tree) -> Found:
     except TwoReadingsError as error:
         error.found += "" if "np.moveaxis" in error.found else hint_of_axes(hdf5, tree)
         raise CatalogError(asked(hdf5, tree, error, options)) from error
-    except (ForeignBytesError, SeveralNamesError) as error:  # no reading has asked of them
-        raise CatalogError(str(error)) from error
