@@ -111,3 +111,12 @@ def test_what_a_field_of_the_same_name_does_not_take_has_a_line(tmp_path):
     schema = 'videos = "table"\nfield = [{name = "state", kind = "array", dataset = "x/state"}]'
     (line,) = _lines(tmp_path, schema)
     assert line.startswith("'y': the schema does not name it, nor 'state'")
+
+
+def test_lengths_of_padded_rows_have_no_line(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["states"], root["lengths"] = np.zeros((4, 9, 3), np.float32), np.array([9, 4, 7, 5])
+        root["act"] = np.zeros((4, 9, 2))
+    schema = 'videos = "padded"\nfield = [{name = "states", kind = "array", dataset = "states", shape = [3]}]'
+    (line,) = _lines(tmp_path, schema)
+    assert line.startswith("'act': the schema does not name it, in a file of")

@@ -51,7 +51,7 @@ def declared_padded(tree: Tree, schema: Schema, read: Read) -> Found:
     values = {name: part for name, part in parts.items() if part.kind == "value"}
     said = lengths_beside(tree.datasets.values(), main[0], main[1], read, of_points=True)
     lengths = np.full(main[0], main[1]) if said is None else said[1]
-    videos = videos_of(timed, {}, lengths)
+    videos = videos_of(timed, {}, lengths, frozenset() if said is None else frozenset({said[0]}))
     for number, episode in enumerate(videos):
         episode.parts |= {name: replace(part, element=number) for name, part in values.items()}
     return Found("padded", videos)
