@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy.typing as npt
 
-from loader_service.catalog.inner_paths import basename_of, parent_of
+from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
 from loader_service.catalog.labels.csv_columns import TableColumns
 from loader_service.catalog.labels.encode import MIXTURE_REMEDY, MOST_CLASS_BYTES, LabelOrigin, class_bytes, encode
 from loader_service.errors import CatalogError, ConfigError
@@ -177,10 +177,10 @@ _CLASS_OF_PICTURES = (
 def _group(video: NamedVideo) -> str:
     group = basename_of(parent_of(video.inner[0])) if video.inner else ""
     if not group.strip():
-        inside = any(path.startswith(f"{video.inner[0]}/") for path in video.inner[1:]) if video.inner else False
+        rows = [path for path in video.inner[1:] if path.startswith(f"{video.inner[0]}/") and unnumbered(path) == path]
         raise ConfigError(
             f"--label {GROUP!r}: the video {video} lies in no group but the root; group the videos of each class, or "
             f"give --label {FOLDER!r} where files lie in a folder for each class; if the video is a class, "
-            f"{_CLASS_OF_ROWS if inside else _CLASS_OF_PICTURES}"
+            f"{_CLASS_OF_ROWS if rows else _CLASS_OF_PICTURES}"
         )
     return group

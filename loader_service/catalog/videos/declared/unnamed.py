@@ -63,12 +63,17 @@ def _unnamed_datasets(tree: Tree, found: Found, label: str | None) -> dict[str, 
     counts = {len(found.episodes), *Counter(episode.holder for episode in found.episodes).values()}
     keys: dict[str, None] = {}
     for info in tree.datasets.values():
-        if info.path in used or (numbered and unnumbered(info.path) in numbered):
+        if info.path in used or (numbered and unnumbered(info.path) in numbered) or _is_said(info.path, found):
             continue
         owner = owner_of(roots, info.path)
         if label is None or not _is_label(info, label, {1} if owner else counts):
             keys.setdefault(info.path if owner is None else key_in(owner.root, info.path))
     return keys
+
+
+def _is_said(path: str, found: Found) -> bool:
+    """Tell whether a line says already why a group, in which something lies, is no video."""
+    return bool(found.left_out) and any(group in found.left_out for group in upwards(path) if group)
 
 
 def _is_label(info: DatasetInfo, label: str, counts: Collection[int]) -> bool:
@@ -85,6 +90,8 @@ def _unnamed_attributes(tree: Tree, found: Found, label: str | None) -> dict[str
     roots = {episode.root for episode in found.episodes if episode.root}
     keys: dict[str, None] = {}
     for path, names in tree.attributed.items():
+        if _is_said(path, found):
+            continue
         owner = next((group for group in upwards(path) if group in roots), None)
         inside = path if owner is None else key_in(owner, path)
         for each in own_attributes(names, dataset=path in tree.datasets):
