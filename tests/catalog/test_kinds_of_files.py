@@ -52,6 +52,14 @@ def test_a_line_has_the_command_that_makes_one_sample_of_files_that_belong_toget
         assert {field.name for field in joined.fields} == kinds
 
 
+@pytest.mark.parametrize("name", ["{name}_{kind}.h5", "{kind}-{name}.h5"])
+def test_kinds_of_files_without_numbers_have_a_line(tmp_path, name):
+    names = [name.format(name=each, kind=kind) for each in ("ann", "bob") for kind in ("image", "mask")]
+    _write(tmp_path, names)
+    with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:
+        assert "give the files of one kind alone" in _line(found)
+
+
 def test_kinds_in_several_folders_have_a_line_too(tmp_path):
     _write(tmp_path, [f"cam{c}/frame.{n}.{k}.h5" for c in (0, 1) for n in (3, 4) for k in ("semantic_instance", "rgb")])
     with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:

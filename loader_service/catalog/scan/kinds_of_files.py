@@ -29,6 +29,8 @@ WORDS = frozenset(
 _KIND = re.compile(r"[A-Za-z]+(_[A-Za-z]+)*")
 _SUFFIX = re.compile(r"(.*[0-9])[._-]([A-Za-z_]+)")
 _PREFIX = re.compile(r"([A-Za-z_]+?)[._-]?([0-9].*)")
+_LAST_WORD = re.compile(r"(.+)[._-]([A-Za-z]+)")
+_FIRST_WORD = re.compile(r"([A-Za-z]+)[._-](.+)")
 
 #: Files of fewer names say nothing of kinds; folders above a file that are looked at.
 _FEWEST, _MOST_FOLDERS = 2, 4
@@ -39,6 +41,7 @@ def lines_of_kinds(paths: Sequence[str]) -> list[str]:
     if len(paths) < 2 * _FEWEST or is_url(paths[0]):
         return []
     ways: list[_Way] = [_by_suffix, _by_prefix]
+    ways += [partial(_by_suffix, pattern=_LAST_WORD), partial(_by_prefix, pattern=_FIRST_WORD)]
     ways += [partial(_by_folder, above) for above in range(1, _MOST_FOLDERS + 1)]
     ways.append(_by_name)
     for way in ways:
@@ -72,15 +75,15 @@ def _words_of(kind: str) -> frozenset[str]:
     return frozenset(words) & WORDS if words[0] in WORDS else frozenset()
 
 
-def _by_suffix(path: str) -> tuple[str, str] | None:
+def _by_suffix(path: str, pattern: re.Pattern[str] = _SUFFIX) -> tuple[str, str] | None:
     folder, name = os.path.split(os.path.splitext(path)[0])
-    found = _SUFFIX.fullmatch(name)
+    found = pattern.fullmatch(name)
     return (found[2], os.path.join(folder, found[1])) if found else None
 
 
-def _by_prefix(path: str) -> tuple[str, str] | None:
+def _by_prefix(path: str, pattern: re.Pattern[str] = _PREFIX) -> tuple[str, str] | None:
     folder, name = os.path.split(os.path.splitext(path)[0])
-    found = _PREFIX.fullmatch(name)
+    found = pattern.fullmatch(name)
     return (found[1], os.path.join(folder, found[2])) if found else None
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from loader_service.catalog.inner_paths import as_text, basename_of
 from loader_service.catalog.split_words import WORDS, is_part, is_short_word, meaning_of, says_split, training_first
 from loader_service.catalog.splits.found_splits import Division
+from loader_service.catalog.splits.parts_by_name import is_part_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,9 +54,9 @@ def is_of_splits(path: str) -> bool:
 def of_words(values: Iterable[Any], path: str, *, by_rows: bool, called: bool = False) -> Division | None:
     """Return the splits that texts are; of what is `called` as splits are, words beside known ones are some, too.
 
-    So are ``tr`` and ``te``; names that say more, such as ``test_seen``, or opposites, or initials, in what can be
-    nothing else; and few such names as ``PublicTest`` beside words alone in what is called otherwise. An empty text is
-    in none.
+    So are ``tr`` and ``te``; names that say more, such as ``test_seen``, or opposites, or initials, or parts, such as
+    ``fold_1``, in what can be nothing else; and few such names as ``PublicTest`` beside words alone in what is called
+    otherwise. An empty text is in none.
     """
     texts = [text_of(value) for value in values]
     meanings = [WORDS.get(text.lower()) for text in texts]
@@ -79,7 +80,9 @@ def _are_splits(strange: set[str], known: set[str], path: str, *, called: bool) 
     if not is_of_splits(path):
         return "train" in known or len(known) + len(short) > 1
     named = {text for text in strange if says_split(text)}
-    return "train" in known or len(known) + len(named) > 1 or named == strange or _are_initials(strange)
+    if "train" in known or len(known) + len(named) > 1 or named == strange:
+        return True
+    return _are_initials(strange) or (len(known) + len(strange) > 1 and all(map(is_part_name, strange)))
 
 
 def _are_initials(texts: set[str]) -> bool:

@@ -104,6 +104,16 @@ def test_other_texts_of_a_split_are_values(tmp_path, words):
         assert catalog.frame_count == 4
 
 
+@pytest.mark.parametrize("words", [("fold_0", "fold_1"), ("base", "novel"), ("support", "query")])
+def test_parts_of_a_split_that_a_subset_names_are_never_mixed(tmp_path, words):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["x"], root["subset"] = np.zeros((4, 3)), np.array([words[0], words[1]] * 2, "S")
+    with pytest.raises(CatalogError, match="never mixed"):
+        catalog_of(tmp_path)
+    with closing(catalog_of(tmp_path, split=words[1])) as catalog:
+        assert catalog.frame_count == 2
+
+
 def _say_by_attribute(root, word):
     root.attrs["split"] = word
 

@@ -95,7 +95,7 @@ def test_a_question_about_names_says_that_their_numbers_differ_and_so_does_its_s
         _write(tmp_path / "a.h5", f"{video}/cam1_{{:06d}}", _without(7))
     with pytest.raises(CatalogError, match=r"'cam0_\*' lacks number 3 and 'cam1_\*' lacks number 7") as asked:
         catalog_of(tmp_path)
-    (schema,) = schemas_in(str(asked.value))
+    schema, *_ = schemas_in(str(asked.value))
     with closing(declared_catalog(tmp_path, schema)) as catalog:
         assert any("'cam0' lacks number 3 and 'cam1' lacks number 7" in line for line in catalog.left_out)
 

@@ -185,3 +185,14 @@ def test_numbers_of_pictures_that_come_back_have_a_line(tmp_path, name, numbers,
     with closing(catalog_of(tmp_path)) as found:
         assert found.frame_counts.tolist() == [6]
         assert any("its numbers come back" in line for line in found.left_out) is said
+
+
+@pytest.mark.parametrize("name", ["fold_0_{}", "fold0_{}", "split_0_{}"])
+def test_tables_of_numbered_parts_have_the_line_of_two_tables(tmp_path, name):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(2):
+            own = name.replace("0", str(number))
+            root[own.format("images")] = np.zeros((8, 16, 16, 3), np.uint8)
+            root[own.format("labels")] = np.arange(8)
+    with closing(catalog_of(tmp_path)) as found:
+        assert [line for line in found.left_out if "have labels of their own" in line]

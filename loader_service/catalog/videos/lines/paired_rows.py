@@ -67,7 +67,7 @@ def lines_of_pairs(found: Found, tree: Tree) -> dict[str, str]:
     several = (
         len(filled[0].parts) >= _LEAST_OF_TABLES and filled[0].frame_count > 1 and found.layout in {"table", "files"}
     )
-    tables = line_of_two_tables(dict(_timed(filled[0])), _are_words) if several else {}
+    tables = line_of_two_tables(dict(_timed(filled[0])), _are_tables) if several else {}
     return tables or (_of_codes(filled[0]) or _of_fields(filled[0], tree) if found.layout == "table" else {})
 
 
@@ -150,7 +150,7 @@ def _of_inner_groups(filled: Sequence[Episode]) -> dict[str, str]:
 
 
 #: What is written one after the other, with its number.
-_PORTION = re.compile(r"(set|part|chunk|batch|shard|block|piece|bucket)s?[_ .-]?[0-9]+", re.IGNORECASE)
+_PORTION = re.compile(r"(set|part|chunk|batch|shard|block|piece|bucket|fold|split)s?[_ .-]?[0-9]+", re.IGNORECASE)
 
 
 def _of_codes(table: Episode) -> dict[str, str]:
@@ -226,6 +226,10 @@ def _are_words(names: Sequence[str]) -> bool:
     """Tell whether names are words that say neither a number nor what is seen: of classes, or of halves of pairs."""
     told = have_numbers_or_ids(names) or have_roles(names) or are_fields(names)
     return not told and not all(is_recording(basename_of(name)) for name in names)
+
+
+def _are_tables(names: Sequence[str]) -> bool:
+    return _are_words(names) or all(map(_PORTION.fullmatch, names))
 
 
 def _are_counted(names: Sequence[str]) -> bool:

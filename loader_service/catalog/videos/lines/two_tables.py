@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from loader_service.catalog.inner_paths import basename_of, join, parent_of
@@ -19,6 +20,11 @@ _LINE = (
     "row n of {0!r} and of {1!r} are served as one sample, and {2!r} and {3!r} have {4} of their own; if they do "
     "not belong together, {5} in a --schema serves the rows of {2!r} alone, in a file"
 )
+
+
+#: A table's word and number, before or behind what it is there: ``fold_0_images``.
+_NUMBER_BEFORE = re.compile(r"(?P<table>[A-Za-z]+_[0-9]+)_(?P<inside>.+)")
+_NUMBER_BEHIND = re.compile(r"(?P<inside>.+)_(?P<table>[A-Za-z]+_[0-9]+)")
 
 
 class _TableColumn(NamedTuple):
@@ -39,7 +45,7 @@ def line_of_two_tables(parts: Mapping[str, VideoField], are_words: Callable[[Seq
     parts
         All fields of the table with an entry for each row.
     are_words
-        Tells whether names say neither a number nor what is seen.
+        Tells whether names can be those of tables: they say neither a number nor what is seen, or count portions.
     """
     for at_end in (False, True):
         columns = [_split(key, part, parts, at_end=at_end) for key, part in parts.items()]
@@ -70,6 +76,9 @@ def _split(key: str, part: VideoField, parts: Mapping[str, VideoField], *, at_en
     name = basename_of(key)
     if not at_end and any(f"{key}_{word}" in parts for word in MASKS):
         return _TableColumn(key, "", part)
+    numbered = (_NUMBER_BEHIND if at_end else _NUMBER_BEFORE).fullmatch(name)
+    if numbered is not None:
+        return _TableColumn(join(parent_of(key), numbered["table"]), numbered["inside"], part)
     head, separator, tail = name.rpartition("_") if at_end or name.rpartition("_")[2] in MASKS else name.partition("_")
     table, inside = (tail, head) if at_end else (head, tail)
     return _TableColumn(join(parent_of(key), table), inside, part) if separator and table and inside else None
