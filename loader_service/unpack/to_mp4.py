@@ -23,7 +23,6 @@ from loader_service.unpack.source_samples import EncodedPictures, SampleRange, S
 from loader_service.unpack.target import FileTarget, OnFrame
 from loader_service.unpack.unpack_options import UnpackOptions
 from loader_service.worker.decode import DecodeLimits, check_header, decode_into
-from loader_service.worker.opencv import opencv
 from loader_service.worker.png import decode_png
 
 #: Names of fields that say how many frames a second a video has.
@@ -175,7 +174,7 @@ def _pixels(pictures: EncodedPictures, start: int, where: str) -> Iterator[npt.N
                 decode_into(data, out, exact=True)
             else:
                 decoded = decode_png(data, _LIMITS)
-                out = np.repeat(decoded, 3, 2) if decoded.shape[2] == 1 else opencv().cvtColor(decoded, 4)  # BGR to RGB
+                out = np.repeat(decoded, 3, 2) if decoded.shape[2] == 1 else decoded
         except DecodeError as error:
             raise DecodeError(f"frame {start + frame} {where}: {error}") from error
         yield out

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from loader_service.catalog.codecs import JPEG, PIXELS, PNG, Codec
+from loader_service.catalog.codecs import JPEG, PNG, Codec
 from loader_service.plan.image_draws import ImageDraws
 from loader_service.plan.image_shape import Size, keeps_frames
 from loader_service.plan.resized_crop import Box
@@ -79,11 +79,9 @@ class ImageWriter:
         ValueError
             When `out` has another shape or is not contiguous.
         """
-        if codec is PNG:
-            self._write_pixels(decode_png(frame, self._limits), out, draws, swapped=not self._swapped)
-            return
-        if codec is PIXELS:
-            self._write_pixels(stored_pixels(frame, self._limits), out, draws, swapped=self._swapped)
+        if codec is not JPEG:
+            decode = decode_png if codec is PNG else stored_pixels
+            self.write_pixels(decode(frame, self._limits), out, draws)
             return
         self._check_out(out)
         route = self._routes.find(check_header(frame, self._limits), draws)
@@ -114,19 +112,15 @@ class ImageWriter:
         ValueError
             When `out` has another shape or is not contiguous.
         """
-        self._write_pixels(pixels, out, draws, swapped=self._swapped)
-
-    def _write_pixels(self, pixels: Pixels, out: Pixels, draws: ImageDraws, *, swapped: bool) -> None:
-        """Write pixels, `swapped`: with red and blue exchanged, where there are colours."""
         self._check_out(out)
         route = self._pixel_routes.find((pixels.shape[0], pixels.shape[1]), draws)
         if route.decoded == self._window and not route.resizes and not draws.flip:
-            _copy(pixels, out, swapped=swapped)
+            _copy(pixels, out, swapped=self._swapped)
             return
         pixels = part_of(pixels, route.cut)
-        if pixels.shape[2] != self._out_shape[2] or (swapped and pixels.shape[2] == 3):
+        if pixels.shape[2] != self._out_shape[2] or (self._swapped and pixels.shape[2] == 3):
             coloured, self._colour_room = self._room(self._colour_room, (pixels.shape[0], pixels.shape[1]))
-            _copy(pixels, coloured, swapped=swapped)
+            _copy(pixels, coloured, swapped=self._swapped)
             pixels = coloured
         self._finish(pixels, out, route, draws)
 

@@ -23,7 +23,7 @@ _GREY = (b"\0", b"\4")
 
 
 def decode_png(data: bytes, limits: DecodeLimits) -> NDArray[np.uint8]:
-    """Return an 8-bit PNG's pixels, ``(height, width, 1) uint8``, or ``(height, width, 3)`` in blue, green, red.
+    """Return an 8-bit PNG's pixels, ``(height, width, 1) uint8``, or ``(height, width, 3)`` in red, green, blue.
 
     Raises
     ------
@@ -32,9 +32,13 @@ def decode_png(data: bytes, limits: DecodeLimits) -> NDArray[np.uint8]:
     """
     _check(data, PNG, limits)
     cv2 = opencv()
-    grey = data[25:26] in _GREY
-    pixels = _decode(data, cv2.IMREAD_GRAYSCALE if grey else cv2.IMREAD_COLOR)
-    return pixels[:, :, None] if grey else pixels
+    if data[25:26] in _GREY:
+        return _decode(data, cv2.IMREAD_GRAYSCALE)[:, :, None]
+    in_order = getattr(cv2, "IMREAD_COLOR_RGB", None)  # since OpenCV 4.11; to swap them takes 2 % of the time
+    if in_order is not None:
+        return _decode(data, in_order)
+    pixels = _decode(data, cv2.IMREAD_COLOR)
+    return np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB, dst=pixels))
 
 
 def decode_depth(data: bytes, out: NDArray[np.uint16], limits: DecodeLimits) -> None:

@@ -95,6 +95,15 @@ def test_options_do_to_a_png_what_they_do_to_its_pixels(image, shape, draws):
     np.testing.assert_array_equal(written(png(Picture.fromarray(RGB)), shape, image, draws), expected)
 
 
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "P"])
+def test_an_opencv_that_knows_no_rgb_gives_the_same_pixels(mode, monkeypatch):
+    frame = png(Picture.fromarray(RGB).convert(mode))
+    expected = decode_png(frame, LIMITS)
+    monkeypatch.delattr(cv2, "IMREAD_COLOR_RGB", raising=False)
+    np.testing.assert_array_equal(decode_png(frame, LIMITS), expected)
+    np.testing.assert_array_equal(expected, np.asarray(Picture.fromarray(RGB).convert(mode).convert("RGB")))
+
+
 @pytest.mark.parametrize("cut", [8, 20, 33, 60, 1000, -1, -12, -30])
 def test_a_png_that_is_cut_off_is_an_error(cut):
     with pytest.raises(DecodeError, match=r"damaged|expected a PNG image"):
