@@ -1,4 +1,4 @@
-"""The numbers of frames that are datasets of their own, and where sequences have other ones. Pure."""
+"""The numbers of frames that are datasets, or groups, of their own, and where sequences have other ones. Pure."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.tree import DatasetInfo
 
 _DIGITS = re.compile(r"[0-9]{1,18}")
+_AT_END = re.compile(r"[0-9]+$")
 
 #: Of the numbers of a span, those that are there, at least, where they count: others are times or ids.
 _LEAST_SHARE = 0.5
@@ -29,6 +30,17 @@ def numbers_of(members: Sequence[DatasetInfo]) -> tuple[int, ...]:
         return ()
     columns = [column for column in zip(*runs, strict=True) if len(set(column)) > 1]
     return columns[0] if len(columns) == 1 else ()
+
+
+def count_without_gaps(paths: Iterable[str], least: int = 2) -> bool:
+    """Tell whether numbers at the end of paths are all of a span, of so many at least, behind each text before them."""
+    numbers: dict[str, set[int]] = {}
+    for path in paths:
+        digits = _AT_END.search(path)
+        if digits is None:
+            return False
+        numbers.setdefault(path[: digits.start()], set()).add(int(digits[0]))
+    return all(max(each) - min(each) == len(each) - 1 >= least - 1 for each in numbers.values())
 
 
 def words_of_other_numbers(videos: Iterable[Mapping[str, Sequence[DatasetInfo]]]) -> str:

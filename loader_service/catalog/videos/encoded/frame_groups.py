@@ -21,6 +21,7 @@ from loader_service.catalog.videos.encoded.rows_in_frames import lines_of_rows_i
 from loader_service.catalog.videos.encoded.why_samples import LEAST_SHARE_OF_FRAMES, line_of_words, why_samples
 from loader_service.catalog.videos.frame_axis import have_roles
 from loader_service.catalog.videos.numbered import are_called_frames
+from loader_service.catalog.videos.numbers_of_frames import count_without_gaps
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, in_one_line
 from loader_service.catalog.videos.sibling_groups import is_recording
 from loader_service.catalog.vocabulary import FRAMES
@@ -168,13 +169,7 @@ def _one_frame_each(first: VideoField) -> Reading:
 
 def _are_counted(groups: Sequence[str]) -> bool:
     """Tell whether groups have every number of a span, in each group above, and are not called samples."""
-    numbers: dict[str, list[int]] = {}
-    for group in groups:
-        digits = _NUMBER.search(group)
-        if digits is None or _SAMPLE.search(group):
-            return False
-        numbers.setdefault(group[: digits.start()], []).append(int(digits[0]))
-    return all(max(each) - min(each) == len(each) - 1 > 0 for each in numbers.values())
+    return not any(map(_SAMPLE.search, groups)) and count_without_gaps(groups)
 
 
 def _arrays_of_all(tree: Tree, groups: Sequence[str]) -> list[DatasetInfo]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, parent_of
 from loader_service.catalog.videos.encoded.frame_readings import of_one_video
 from loader_service.catalog.videos.numbered import are_called_frames
+from loader_service.catalog.videos.numbers_of_frames import count_without_gaps
 from loader_service.catalog.videos.readings import in_one_line
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 #: Groups that count frames, at least.
 _LEAST_FRAMES = 3
-
-_NUMBER = re.compile(r"[0-9]+$")
 
 
 def lines_of_rows_in_frames(tree: Tree, filled: Sequence[Episode]) -> dict[str, str]:
@@ -34,7 +32,7 @@ def lines_of_rows_in_frames(tree: Tree, filled: Sequence[Episode]) -> dict[str, 
     """
     count, first = filled[0].frame_count, filled[0].root or ""
     groups = [episode.root or "" for episode in filled]
-    if any(episode.frame_count != count for episode in filled) or not _are_counted(groups):
+    if any(episode.frame_count != count for episode in filled) or not _count_frames(groups):
         return {}
     encoded = any(part.frames is not None for episode in filled[:1] for part in episode.parts.values())
     readings = () if encoded else of_one_video(tree, filled, groups)
@@ -51,15 +49,5 @@ def lines_of_rows_in_frames(tree: Tree, filled: Sequence[Episode]) -> dict[str, 
     }
 
 
-def _are_counted(groups: Sequence[str]) -> bool:
-    """Tell whether groups are called as frames are, and have every number of a span, in each group above."""
-    names = list(map(basename_of, groups))
-    if not are_called_frames(names):
-        return False
-    numbers: dict[str, set[int]] = {}
-    for group, name in zip(groups, names, strict=True):
-        digits = _NUMBER.search(name)
-        if digits is None:
-            return False
-        numbers.setdefault(parent_of(group), set()).add(int(digits[0]))
-    return all(max(each) - min(each) == len(each) - 1 >= _LEAST_FRAMES - 1 for each in numbers.values())
+def _count_frames(groups: Sequence[str]) -> bool:
+    return are_called_frames(map(basename_of, groups)) and count_without_gaps(groups, _LEAST_FRAMES)

@@ -9,6 +9,7 @@ from loader_service.catalog.inner_paths import basename_of, join, parent_of
 from loader_service.catalog.layouts.datasets import DatasetsVideo
 from loader_service.catalog.videos.frame_axis import have_roles
 from loader_service.catalog.videos.numbered import are_called_frames
+from loader_service.catalog.videos.numbers_of_frames import count_without_gaps
 from loader_service.catalog.videos.readings import Reading, in_one_line
 from loader_service.schema import VIDEO, SchemaField
 from loader_service.sizes import counted
@@ -50,7 +51,7 @@ def lines_of_camera_groups(tree: Tree, found: Found) -> dict[str, str]:
         if above in inside and (info.kind, len(info.shape)) == (first.kind, len(first.shape)):
             inside[above].setdefault(info.basename, []).append(info)
             groups[info.parent] = None
-    if not _are_counted(groups):
+    if not all(basename_of(group).isdecimal() for group in groups) or not count_without_gaps(groups, _LEAST_FRAMES):
         return {}
     names = set(next(iter(inside.values())))
     if not 1 < len(names) <= _MOST_CAMERAS or any(set(each) != names for each in inside.values()):
@@ -70,17 +71,6 @@ def _first_of(part: VideoField) -> str:
     if isinstance(part.frames, DatasetsVideo):
         return "" if part.frames.layout.group_a_frame else part.frames.members[0].path
     return part.path if part.digits >= 0 or (part.info is not None and part.info.shape == part.shape) else ""
-
-
-def _are_counted(groups: Collection[str]) -> bool:
-    """Tell whether nothing but numbers names groups, and every number of a span is there, in each group above."""
-    numbers: dict[str, set[int]] = {}
-    for group in groups:
-        name = basename_of(group)
-        if not name.isdecimal():
-            return False
-        numbers.setdefault(parent_of(group), set()).add(int(name))
-    return all(max(each) - min(each) == len(each) - 1 >= _LEAST_FRAMES - 1 for each in numbers.values())
 
 
 def _line(inside: Cameras, groups: Collection[str]) -> dict[str, str]:
