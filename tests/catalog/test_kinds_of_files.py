@@ -166,3 +166,35 @@ def test_whole_files_of_other_row_counts_are_no_kinds(tmp_path):
     _write(tmp_path, ["masks.h5"], shape=(4, *_PICTURE))
     with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:
         assert not [line for line in found.left_out if "say several kinds" in line]
+
+
+@pytest.mark.parametrize("kinds", [("clean", "noisy"), ("input", "target"), ("gt", "partial"), ("hr", "lr")])
+@pytest.mark.parametrize("name", ["{kind}_{number:03d}.h5", "{kind}/1a{number}.h5"])
+def test_halves_of_pairs_are_kinds_that_join_puts_together(tmp_path, kinds, name):
+    _write(tmp_path / "data", [name.format(kind=kind, number=number) for kind in kinds for number in range(3)])
+    with closing(catalog_of(tmp_path, *_files(tmp_path / "data"))) as found:
+        run_command_in(_line(found), tmp_path / "new")
+    assert len(_files(tmp_path / "new/joined")) == 3
+
+
+def test_kinds_whose_folders_say_them_too_have_a_line(tmp_path):
+    _write(tmp_path, [f"{kind}_train/{kind}_train_{n}.h5" for kind in ("observation", "ground_truth") for n in (0, 1)])
+    with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:
+        assert "'observation_train'" in _line(found)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"), [(("gap_resnet", "gap_xception"), True), (("part_1", "part_2"), False), (("ann", "bob"), False)]
+)
+def test_tables_of_as_many_rows_by_names_of_one_word_have_a_line_with_join(tmp_path, names, said):
+    (tmp_path / "data").mkdir()
+    for number, name in enumerate(names):
+        with h5py.File(tmp_path / "data" / f"{name}.h5", "w") as root:
+            root["features"], root["label"] = np.full((8, 16), number, np.float32), np.arange(8)
+    with closing(catalog_of(tmp_path, *_files(tmp_path / "data"))) as found:
+        lines = [line for line in found.left_out if "each of 2 files has 8 rows, as" in line]
+    assert bool(lines) is said
+    if said:
+        run_command_in(lines[0], tmp_path / "new")
+        with closing(catalog_of(tmp_path, tmp_path / "new/joined.h5")) as joined:
+            assert joined.frame_counts.tolist() == [8]

@@ -18,19 +18,24 @@ if TYPE_CHECKING:
     #: Gives what in a path says a kind, and the rest of it; None where nothing does.
     _Way = Callable[[str], tuple[str, str] | None]
 
-#: Words for what a picture, or a map of it, shows; views and cameras are no kinds.
+#: Words for what a picture, or a map of it, shows, and for what it is of a pair; views and cameras are no kinds.
 WORDS = frozenset(
     """
     rgb bgr image img picture photo color colour depth flow disparity disp mask seg segm segmentation semantic instance
-    normal albedo edge ir infrared nir thermal heatmap label gt annotation
+    normal albedo edge ir infrared nir thermal heatmap label gt annotation input target output truth ground observation
+    clean noisy partial complete sharp blur blurry lr hr lq hq degraded source reference t1 t2 flair t1ce adc dwi ct mr
+    mri pet he ihc sketch
     """.split()  # noqa: SIM905 - a list of words reads better than one of quoted words
 )
 
-_KIND = re.compile(r"[A-Za-z]+(_[A-Za-z]+)*")
+_KIND = re.compile(r"[A-Za-z]+[0-9]?[a-z]*(_[A-Za-z]+)*")
 _SUFFIX = re.compile(r"(.*[0-9])[._-]([A-Za-z_]+)")
 _PREFIX = re.compile(r"([A-Za-z_]+?)[._-]?([0-9].*)")
 _LAST_WORD = re.compile(r"(.+)[._-]([A-Za-z]+)")
 _FIRST_WORD = re.compile(r"([A-Za-z]+)[._-](.+)")
+
+#: In place of a kind in the folder that its files have alone: ``observation_train/observation_train_000.hdf5``.
+_ANY = "*"
 
 #: Files of fewer names say nothing of kinds; folders above a file that are looked at.
 _FEWEST, _MOST_FOLDERS = 2, 4
@@ -78,13 +83,13 @@ def _words_of(kind: str) -> frozenset[str]:
 def _by_suffix(path: str, pattern: re.Pattern[str] = _SUFFIX) -> tuple[str, str] | None:
     folder, name = os.path.split(os.path.splitext(path)[0])
     found = pattern.fullmatch(name)
-    return (found[2], os.path.join(folder, found[1])) if found else None
+    return (found[2], os.path.join(folder.replace(found[2], _ANY), found[1])) if found else None
 
 
 def _by_prefix(path: str, pattern: re.Pattern[str] = _PREFIX) -> tuple[str, str] | None:
     folder, name = os.path.split(os.path.splitext(path)[0])
     found = pattern.fullmatch(name)
-    return (found[1], os.path.join(folder, found[2])) if found else None
+    return (found[1], os.path.join(folder.replace(found[1], _ANY), found[2])) if found else None
 
 
 def _by_folder(above: int, path: str) -> tuple[str, str] | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.inner_paths import unnumbered
 from loader_service.catalog.joining import Joined, how_to_join
 from loader_service.catalog.scan.kinds_of_files import WORDS, lines_of_kinds
 from loader_service.sizes import counted
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 #: More files than these are shards, or recordings.
 _MOST = 4
 
+#: So few rows are as many by chance.
+_LEAST_ROWS = 5
+
 #: What parts of samples are called besides: what a model is given, and what it is to return.
 _PARTS = WORDS | {"im", "input", "target", "output", "truth", "lr", "hr", "x", "y"}
 
@@ -26,7 +31,7 @@ _TOKEN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^A-Za-z0-9]")
 
 def lines_of_file_kinds(files: Sequence[tuple[str, FileScan]]) -> list[str]:
     """Return a line where names of files say kinds of the same things, which are samples of one field here."""
-    return lines_of_kinds([path for path, _ in files]) or _lines_of_wholes(files)
+    return lines_of_kinds([path for path, _ in files]) or _lines_of_wholes(files) or _lines_of_equal_rows(files)
 
 
 def are_wholes(files: Sequence[tuple[str, FileScan]]) -> bool:
@@ -54,6 +59,26 @@ def _lines_of_wholes(files: Sequence[tuple[str, FileScan]]) -> list[str]:
         f"the names of {counted(len(files), 'file')} say several kinds of the same things, as of "
         f"{' and '.join(map(repr, paths))}, with {each} each, and each of them has samples of its own here; give the "
         f"files of one kind alone{how_to_join(paths, counts, Joined.GROUPS if several else Joined.ROWS)}"
+    ]
+
+
+def _lines_of_equal_rows(files: Sequence[tuple[str, FileScan]]) -> list[str]:
+    """Return a line where a few tables of numbers have as many rows, and names with a word in common and other ones.
+
+    So lie features of the same pictures by several models, ``gap_ResNet50.h5`` and ``gap_Xception.h5``.
+    """
+    paths, counts = [path for path, _ in files], [int(scan.frame_counts.sum()) for _, scan in files]
+    tables = 1 < len(files) <= _MOST and all(scan.layout == "table" for _, scan in files)
+    pictures = any(field.kind == "image" for _, scan in files for field in scan.fields)
+    if not tables or pictures or len(set(counts)) > 1 or counts[0] < _LEAST_ROWS:
+        return []
+    words = [set(filter(str.isalpha, _TOKEN.findall(Path(path).stem))) for path in paths]
+    if not set.intersection(*words) or len(set(map(unnumbered, paths))) < len(paths):
+        return []
+    return [
+        f"each of {counted(len(files), 'file')} has {counted(counts[0], 'row')}, as {paths[0]!r} and {paths[1]!r} do, "
+        f"and serves samples of its own here; nothing is to be done if these are others"
+        f"{how_to_join(paths, counts, Joined.ROWS)}"
     ]
 
 

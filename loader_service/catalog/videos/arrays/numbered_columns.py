@@ -1,4 +1,4 @@
-"""Videos whose number is in the names of their datasets: ``actions_0``, or ``139_boxes``, beside others. Pure."""
+"""Videos whose number is in their datasets' names: ``actions_0``, ``139_boxes``, ``ep0_obs``, beside others. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loader_service.catalog.videos.episodes import Episode, Found, VideoField, f
 from loader_service.catalog.videos.frame_axis import LEAST_SIDE, is_picture, kind_of_rows
 from loader_service.catalog.videos.numbered import are_called_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
-from loader_service.catalog.videos.sibling_groups import datasets_in
+from loader_service.catalog.videos.sibling_groups import datasets_in, is_recording
 from loader_service.catalog.videos.single_pictures import GREY, is_no_strip
 from loader_service.schema import VIDEO, Schema, SchemaField
 
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 _BEHIND = re.compile(r"(?P<stem>.*[A-Za-z])_(?P<number>[0-9]+)$")
 _BEFORE = re.compile(r"(?P<number>[0-9]+)_(?P<stem>[A-Za-z].*)$")
+
+#: Behind a word for a recording, or for whom it is of; others have columns of sensors, or cameras, with a number each.
+_PERSONS = frozenset({"sub", "subj", "subject", "patient"})
+_WITHIN = re.compile(r"(?P<before>(?P<word>[A-Za-z]+)[_-]?)(?P<number>[0-9]+)_(?P<stem>[A-Za-z][^0-9]*)$")
 
 
 def find_numbered_columns(datasets: Sequence[DatasetInfo]) -> Found | None:
@@ -46,10 +50,9 @@ def find_numbered_columns(datasets: Sequence[DatasetInfo]) -> Found | None:
     """
     by_group: dict[str, Columns] = {}
     for info in datasets:
-        match = _BEHIND.match(info.basename) or _BEFORE.match(info.basename)
-        if match is not None:
-            name = f"{match['stem']}_{VIDEO}" if match.re is _BEHIND else f"{VIDEO}_{match['stem']}"
-            by_group.setdefault(info.parent, {}).setdefault(name, {})[match["number"]] = info
+        name, number = _name_and_number(info.basename)
+        if number:
+            by_group.setdefault(info.parent, {}).setdefault(name, {})[number] = info
     for group, columns in by_group.items():
         arrays = {name: members for name, members in columns.items() if all(info.shape for info in members.values())}
         numbers = {frozenset(members) for members in arrays.values()}
@@ -61,6 +64,20 @@ def find_numbered_columns(datasets: Sequence[DatasetInfo]) -> Found | None:
         if all(name.startswith(VIDEO) for name in arrays):
             _refuse_unlike(group, arrays)
     return None
+
+
+def _name_and_number(name: str) -> tuple[str, str]:
+    """Return a name with ``{video}`` in place of a video's number, and that; nothing where it has none."""
+    behind = _BEHIND.match(name)
+    if behind:
+        return f"{behind['stem']}_{VIDEO}", behind["number"]
+    before = _BEFORE.match(name)
+    if before:
+        return f"{VIDEO}_{before['stem']}", before["number"]
+    within = _WITHIN.match(name)
+    if within and (is_recording(within["word"]) or within["word"].lower() in _PERSONS):
+        return f"{within['before']}{VIDEO}_{within['stem']}", within["number"]
+    return name, ""
 
 
 def _refuse_grey(group: str, arrays: Columns) -> None:

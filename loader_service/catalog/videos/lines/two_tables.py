@@ -61,12 +61,13 @@ def line_of_two_tables(parts: Mapping[str, VideoField], are_words: Callable[[Seq
         masked = "" in first
         if masked and mention_what_is_seen(names):
             return {}
+        labelled = any(map(LABELS.fullmatch, first))
         inside = "" if masked else next(each for each in first if not LABELS.fullmatch(each))
         fields = tuple(SchemaField.at(column.part.path, column.part.kind) for column in first.values())
         shown = in_one_line(Schema(("files" if _is_encoded(first) else "table",), fields))
         paths = first[inside].part.path, second[inside].part.path
         maps = masked and all(len(column.part.shape) >= _PICTURE_AXES for each, column in first.items() if each)
-        own = "masks" if maps else "labels"
+        own = "masks" if maps else "labels" if labelled or masked else "columns"
         return {f"{paths[0]} (pairs)": _LINE.format(*paths, *map(basename_of, names[:2]), own, shown)}
     return {}
 
@@ -91,7 +92,7 @@ _PICTURE_AXES = 2
 def _are_alike(tables: Sequence[Mapping[str, _TableColumn]]) -> bool:
     """Tell whether tables have the same columns, of the same forms: labels, a number or a text a row, and what is more.
 
-    Or pictures and masks. Coordinates ``hand_x`` and ``hand_y`` are both a number a row.
+    Or pictures and masks, or pictures and more than labels. Coordinates ``hand_x`` and ``hand_y`` are a number a row.
     """
     first, *others = tables
     forms = [{inside: _form(column.part) for inside, column in table.items()} for table in (first, *others)]
@@ -101,9 +102,10 @@ def _are_alike(tables: Sequence[Mapping[str, _TableColumn]]) -> bool:
         return len(first[""].part.shape) >= _PICTURE_AXES or first[""].part.frames is not None
     labels = [column for inside, column in first.items() if LABELS.fullmatch(inside)]
     deep = any(column.part.shape or column.part.frames for column in first.values())
-    if not labels or not deep or any(column.part.shape not in {(), (1,)} or column.part.frames for column in labels):
+    if any(column.part.shape not in {(), (1,)} or column.part.frames for column in labels):
         return False
-    return len(first) > len(labels)
+    films = len(first) > 1 and any(column.part.kind == "image" for column in first.values())
+    return (deep and 0 < len(labels) < len(first)) or (films and not labels)
 
 
 def _form(part: VideoField) -> tuple[object, ...]:
