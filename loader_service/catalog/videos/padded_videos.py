@@ -64,8 +64,10 @@ def lengths_beside(
     """Return which dataset says how many frames of each of so many rows are real, and what it says; None if none does.
 
     They are whole numbers from 0 to `most`, and not all are `most`; or flags ``(count, most)`` of the real ones, or of
-    padding if they are called so, with the real ones first. `of_points`: also what counts points, or such, by its name.
+    padding if they are called so, with the real ones first. Those of which the longest row has no padding come before
+    others, which may count something else, as of texts. `of_points`: also what counts points, or such, by its name.
     """
+    others = None
     for info in datasets:
         if info.shape == (count, most) and MASK.search(info.basename):
             flags = flags_of(read(info.path))
@@ -79,8 +81,11 @@ def lengths_beside(
             continue
         whole = lengths is not None and lengths.dtype.kind in "iuf" and bool((lengths == np.floor(lengths)).all())
         if lengths is not None and whole and lengths.min() >= 0 and 1 < lengths.max() <= most and lengths.min() < most:
-            return info.path, lengths.astype(np.int64)
-    return None
+            found = info.path, lengths.astype(np.int64)
+            if lengths.max() == most:
+                return found
+            others = others or found
+    return others
 
 
 def flags_of(values: Any) -> NDArray[np.bool_] | None:

@@ -127,7 +127,9 @@ def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> li
     containers = grouped(range(len(videos)), lambda number: videos[number].holder)
     for container, inside in containers.items():
         info = _named_in(tree, container)
-        if info is not None and not is_per_frame(tree, info, videos) and not _is_list_of_names(file, info, len(inside)):
+        if info is None or (info.shape[1:] and _has_several_a_video(info, videos[inside[0]])):
+            continue
+        if not is_per_frame(tree, info, videos) and not _is_list_of_names(file, info, len(inside)):
             names = [videos[number].name for number in inside]
             for number, label in zip(inside, _in_order(file, tree, info, names), strict=True):
                 labels[number] = label
@@ -137,6 +139,11 @@ def _from_datasets(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> li
     if root is not None and beside and not _is_list_of_names(file, root, len(videos)):
         return [*_in_order(file, tree, root, [video.name for video in videos])]
     return _from_inner_groups(file, tree, videos) if unlabelled else labels
+
+
+def _has_several_a_video(info: DatasetInfo, video: Episode) -> bool:
+    """Tell whether a dataset is a field of videos with several entries for each, as letters of signs are."""
+    return any(part.path == info.path and math.prod(part.shape) > 1 for part in video.parts.values())
 
 
 def _from_inner_groups(file: h5py.File, tree: Tree, videos: Sequence[Episode]) -> list[Label | None]:
