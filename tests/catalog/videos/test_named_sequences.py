@@ -141,7 +141,7 @@ def test_sequences_of_one_length_that_a_word_and_a_number_name_may_be_a_video_ea
     for schema in schemas_in(str(said.value)):
         with closing(declared_catalog(tmp_path, schema)) as found:
             counts.append((found.frame_counts.tolist(), [field.kind for field in found.fields]))
-    assert counts == [([5] * 3, ["array"] * 2), ([5] * 6, ["image"]), ([5], ["image"] * 3)]
+    assert counts == [([5] * 3, ["image"] * 2), ([5] * 6, ["image"]), ([5], ["image"] * 3)]
 
 
 def _write_of_unlike_sides(path, counts, name="data/{word}_{number}"):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from loader_service.errors import CatalogError
+from loader_service.worker.reader import Reader
 from tests.catalog.advice import schemas_in
 from tests.support.catalogs import catalog_of, declared_catalog, names_of
 
@@ -42,6 +43,30 @@ def test_episodes_of_other_lengths_are_videos(tmp_path):
     with closing(catalog_of(tmp_path)) as found:
         assert found.frame_counts.tolist() == [5 + number for number in range(_COUNT)]
         assert {field.name for field in found.fields} == {"frames", "ep_act"}
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_steps_between_frames_are_a_field_of_the_video_of_their_number(tmp_path, more):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(_COUNT):
+            root[f"frames_{number}"] = np.full((6 + number * more, 16, 16, 3), number, np.uint8)
+            root[f"actions_{number}"] = np.full((5 + number * more, 2), number, np.float32)
+    if more:
+        found = catalog_of(tmp_path)
+    else:
+        with pytest.raises(CatalogError, match="a video for each number") as caught:
+            catalog_of(tmp_path)
+        found = declared_catalog(tmp_path, schemas_in(str(caught.value))[0])
+    with closing(found):
+        assert found.frame_counts.tolist() == [6 + number * more for number in range(_COUNT)]
+        assert {field.name: (field.kind, field.shape) for field in found.fields} == {
+            "frames": ("image", (16, 16, 3)),
+            "actions": ("array", (2,)),
+        }
+        with closing(Reader(found)) as reader:
+            out = np.zeros((5 + 2 * more, 2), np.float32)
+            reader.read_array(2, "actions", 0, out)
+            np.testing.assert_array_equal(out, np.full_like(out, 2))
 
 
 @pytest.mark.parametrize("word", ["cam", "robot", "imu", "joint"])

@@ -130,19 +130,29 @@ def _refuse_unlike(group: str, arrays: Columns) -> None:
 
 
 def _by_number(group: str, columns: Columns, shape: Callable[[Mapping[str, DatasetInfo]], tuple[int, ...]]) -> Schema:
-    """Return the schema of a video for each number."""
-    fields = (
-        SchemaField.at(join(group, name), shape=shape(members), name=_field(name)) for name, members in columns.items()
-    )
+    """Return the schema of a video for each number; with `_sides` as the shape, of its rows."""
+    fields = []
+    for name, members in columns.items():
+        kind = kind_of_rows(next(iter(members.values()))) if shape is _sides else "array"
+        fields.append(SchemaField.at(join(group, name), kind, shape(members), name=_field(name)))
     return Schema(("groups",), tuple(fields))
 
 
-def _agree(arrays: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
-    """Tell whether the arrays of each number have as many rows, and those of each name one form; pictures any sides."""
-    first = next(iter(arrays.values()))
-    rows = all(len({members[number].shape[0] for members in arrays.values()}) == 1 for number in first)
+def _agree(arrays: Columns) -> bool:
+    """Tell whether the arrays of each number have as many rows, and those of each name one form; pictures any sides.
+
+    Those of a name may have one row less in each number: steps between frames.
+    """
+    longest = _longest(arrays)
+    lacking = [{longest[number] - info.shape[0] for number, info in members.items()} for members in arrays.values()]
+    rows = all(len(each) == 1 and each <= {0, 1} for each in lacking)
     forms = all(len(set(map(_form, members.values()))) == 1 for members in arrays.values())
     return rows and forms and any(len(info.shape) > 1 for info in datasets_in(arrays))
+
+
+def _longest(arrays: Columns) -> dict[str, int]:
+    """Return the most rows that an array of each number has."""
+    return {number: max(each[number].shape[0] for each in arrays.values()) for number in next(iter(arrays.values()))}
 
 
 def _form(info: DatasetInfo) -> tuple[str, tuple[int, ...]]:
@@ -163,14 +173,15 @@ def _videos(group: str, arrays: Columns, columns: Columns, datasets: Sequence[Da
                 Reading.of_table("columns of one table", together),
             ],
         )
-    episodes = []
+    episodes, longest = [], _longest(arrays)
     for number in sorted(main, key=natural_key):
         parts: dict[str, VideoField] = {}
         for name, members in columns.items():
             part = _part(members.get(number))
             if part is not None:
-                parts[_field(name)] = replace(part, pattern=join(group, name))
-        episodes.append(Episode(number, None, main[number].shape[0], main[number].path, parts))
+                missing = longest[number] - members[number].shape[0] if name in arrays else 0
+                parts[_field(name)] = replace(part, pattern=join(group, name), missing=missing)
+        episodes.append(Episode(number, None, longest[number], main[number].path, parts))
     return found_of(episodes)
 
 
