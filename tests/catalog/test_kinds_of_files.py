@@ -198,3 +198,9 @@ def test_tables_of_as_many_rows_by_names_of_one_word_have_a_line_with_join(tmp_p
         run_command_in(lines[0], tmp_path / "new")
         with closing(catalog_of(tmp_path, tmp_path / "new/joined.h5")) as joined:
             assert joined.frame_counts.tolist() == [8]
+
+
+def test_a_folder_whose_name_has_the_letters_of_one_kind_in_it_is_none_of_it(tmp_path):
+    _write(tmp_path, [f"projects/{kind}_{number}.h5" for kind in ("ct", "mr") for number in range(2)])
+    with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:
+        assert "'ct', 'mr'" in _line(found)

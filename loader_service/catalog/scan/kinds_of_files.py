@@ -83,13 +83,19 @@ def _words_of(kind: str) -> frozenset[str]:
 def _by_suffix(path: str, pattern: re.Pattern[str] = _SUFFIX) -> tuple[str, str] | None:
     folder, name = os.path.split(os.path.splitext(path)[0])
     found = pattern.fullmatch(name)
-    return (found[2], os.path.join(folder.replace(found[2], _ANY), found[1])) if found else None
+    return (found[2], _apart_from(folder, found[2], found[1])) if found else None
 
 
 def _by_prefix(path: str, pattern: re.Pattern[str] = _PREFIX) -> tuple[str, str] | None:
     folder, name = os.path.split(os.path.splitext(path)[0])
     found = pattern.fullmatch(name)
-    return (found[1], os.path.join(folder.replace(found[1], _ANY), found[2])) if found else None
+    return (found[1], _apart_from(folder, found[1], found[2])) if found else None
+
+
+def _apart_from(folder: str, kind: str, rest: str) -> str:
+    """Return the rest of a path without a kind, which its folder may be called as, too."""
+    above, name = os.path.split(folder)
+    return os.path.join(above, _ANY, rest) if name == kind else os.path.join(folder, rest)
 
 
 def _by_folder(above: int, path: str) -> tuple[str, str] | None:
