@@ -122,7 +122,7 @@ STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
     # frame may be frames; of two or three pictures beside what is none; and where a file names its axes otherwise.
     lambda file: refuse_named_samples(file.tree, file.found, file.kind_of_picture),
     lambda file: refuse_two_numbers_encoded(file.found),
-    lambda file: refuse_same_names(file.found, file.is_depth, classes=file.label == GROUP),
+    lambda file: None if file.label == GROUP else refuse_same_names(file.found, file.is_depth),
     lambda file: refuse_frame_groups(file.tree, file.found),
     lambda file: refuse_few_apart(file.tree, file.found),
     lambda file: refuse_named_axes(file.hdf5, file.tree, file.found),

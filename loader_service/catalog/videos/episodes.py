@@ -83,6 +83,11 @@ class VideoField:
         return own and not self.first and is_number(self.dtype)
 
     @property
+    def form(self) -> tuple[object, ...]:
+        """What fields of the same form have in common, wherever they lie."""
+        return self.kind, self.dtype, self.shape, self.frames is None
+
+    @property
     def place(self) -> str:
         """The path of its dataset or group; of an attribute with its name behind an @."""
         return f"{self.path}@{self.attribute}" if self.attribute else self.path

@@ -74,7 +74,7 @@ def _pairs(columns: Iterable[VideoField]) -> list[Pair]:
         if said is None or said.word.lower() == EITHER:
             continue
         other = by_name.get((parent_of(part.path), said.rest))
-        if other is None or _form(other) != _form(part):
+        if other is None or other.form != part.form:
             return []
         pairs.append((part, said, other))
     return pairs
@@ -82,10 +82,6 @@ def _pairs(columns: Iterable[VideoField]) -> list[Pair]:
 
 def _bare(name: str) -> str:
     return unnumbered(re.sub(r"[\W_]+", "_", name).strip("_").lower())
-
-
-def _form(part: VideoField) -> tuple[object, ...]:
-    return part.kind, part.dtype, part.shape, part.frames is None
 
 
 def _is_deep(part: VideoField) -> bool:

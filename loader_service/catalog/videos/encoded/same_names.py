@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _MOST_GROUPS = 8
 
 
-def refuse_same_names(found: Found, is_depth: IsDepth, *, classes: bool) -> None:
+def refuse_same_names(found: Found, is_depth: IsDepth) -> None:
     """Refuse encoded pictures as a video each where several groups have the same names.
 
     Of few names one is a word: a picture for each number in groups of classes is nothing else. Many are such as nobody
@@ -44,15 +44,13 @@ def refuse_same_names(found: Found, is_depth: IsDepth, *, classes: bool) -> None
         The videos.
     is_depth
         Whether an encoded picture is 16-bit, and so an array.
-    classes
-        Whether a user says that the groups are classes.
 
     Raises
     ------
     TwoReadingsError
         With all readings.
     """
-    if classes or not found.episodes or found.episodes[0].root is not None:
+    if not found.episodes or found.episodes[0].root is not None:
         return
     groups = _pictures_by_group(found)
     if len(groups) < 2 or "" in groups:

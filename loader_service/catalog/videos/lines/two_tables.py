@@ -95,7 +95,7 @@ def _are_alike(tables: Sequence[Mapping[str, _TableColumn]]) -> bool:
     Or pictures and masks, or pictures and more than labels. Coordinates ``hand_x`` and ``hand_y`` are a number a row.
     """
     first, *others = tables
-    forms = [{inside: _form(column.part) for inside, column in table.items()} for table in (first, *others)]
+    forms = [{inside: column.part.form for inside, column in table.items()} for table in (first, *others)]
     if any(each != forms[0] for each in forms):
         return False
     if "" in first:  # pictures with masks
@@ -106,10 +106,6 @@ def _are_alike(tables: Sequence[Mapping[str, _TableColumn]]) -> bool:
         return False
     films = len(first) > 1 and any(column.part.kind == "image" for column in first.values())
     return (deep and 0 < len(labels) < len(first)) or (films and not labels)
-
-
-def _form(part: VideoField) -> tuple[object, ...]:
-    return part.kind, part.dtype, part.shape, part.frames is None
 
 
 def _is_encoded(table: Mapping[str, _TableColumn]) -> bool:
