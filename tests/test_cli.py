@@ -287,6 +287,7 @@ def test_inspect_shows_what_files_hold(small_videos, in_process):
     for line in (
         "3 files, 12 videos, 146 frames, ",
         "frames in a video: 1 to 30, median 11",
+        "read as: a video is a group, or a dataset, named by {video} below; entry n of its fields is frame n",
         "image 'frames': JPEG of 48 x 64 pixels",
         "value 'label': int64 for each video",
         f"for example 'f0v0' in '{small_videos}/part0.h5': 9 frames",
@@ -299,6 +300,7 @@ def test_inspect_as_json_has_the_same_in_data(small_videos, in_process):
     assert code == 0
     report = json.loads(text)
     assert (report["files"], report["videos"], report["frames"]) == (3, 12, 146)
+    assert report["layouts"] == ["groups"]
     assert report["frame_shape"] == [48, 64]
     assert report["first_videos"][0]["label"] == 0
 

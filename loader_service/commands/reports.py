@@ -23,6 +23,7 @@ from loader_service.sizes import counted, size_text
 if TYPE_CHECKING:
     from loader_service.catalog.columns import Catalog, FieldFacts
     from loader_service.protocol.messages import CatalogSummary
+    from loader_service.schema import VideoLayout
 
 #: Bad frames that are shown; `--json` has all.
 _MOST_BAD = 1000
@@ -39,6 +40,7 @@ def describe_catalog(catalog: Catalog) -> dict[str, Any]:
         "videos": catalog.video_count,
         "frames": catalog.frame_count,
         "frames_per_video": [int(counts.min()), int(np.median(counts)), int(counts.max())] if len(counts) else [],
+        "layouts": list(catalog.layouts),
         "frame_shape": list(catalog.frame_shape) if catalog.frame_shape else None,
         "field_bytes": int(catalog.file_bytes.sum()),
         "largest_frame_bytes": catalog.largest_frame_bytes,
@@ -72,6 +74,7 @@ def catalog_text(report: dict[str, Any]) -> str:
         f"{counted(report['files'], 'file')}, {_videos(report['videos'])}, {counted(report['frames'], unit)}, "
         f"{size_text(report['field_bytes'])}",
         f"{unit}s in a {of}: {low} to {high}, median {middle}",
+        *(f"read as: {_READINGS[layout]}" for layout in report["layouts"]),
         *_field_lines(report["fields"]),
         *class_lines((field["name"], field["classes"]) for field in report["fields"]),
         *filter(None, (report[f"{what}_advice"] for what in _ADVICE)),
@@ -126,6 +129,19 @@ def summary_text(summary: CatalogSummary) -> str:
     ]
     return "\n".join(lines)
 
+
+#: What people are told of how videos are cut, or samples; where a field lies stands in its own line.
+_READINGS: dict[VideoLayout, str] = {
+    "groups": "a video is a group, or a dataset, named by {video} below; entry n of its fields is frame n",
+    "files": "a file is one video; entry n of its fields is frame n",
+    "table": "a file is a table; entry n of its fields is one sample",
+    "vlen": "a video is one entry of a dataset whose entries differ in length",
+    "spans": "videos lie end to end, cut where another dataset says that one ends; entry n of the fields is frame n",
+    "padded": "a video is one entry of a dataset (videos, frames, …); entry n of each field is of video n",
+}
+
+#: Patterns of a field's places that are shown; `--json` has all.
+_MOST_SOURCES = 2
 
 #: What people are told of the ways to a field's frames; a layout that is not here is told by its name.
 _WAYS = {
@@ -200,7 +216,14 @@ def _field_text(field: dict[str, Any]) -> str:
     read = ", ".join(
         f"{_WAYS.get(kind, f'HDF5, {kind}')} ({_videos(count)})" for kind, count in field["access"].items()
     )
-    return f"{field['kind']} {field['name']!r}: {what}" + (f"; read by {read}" if read else "")
+    places = [_place_text(field["sources"])] * bool(field["sources"])
+    how = ", ".join([*places, *([f"read by {read}"] if read else [])])
+    return f"{field['kind']} {field['name']!r}: {what}" + (f"; {how}" if how else "")
+
+
+def _place_text(sources: list[str]) -> str:
+    more = len(sources) - _MOST_SOURCES
+    return "from " + " or ".join(map(repr, sources[:_MOST_SOURCES])) + (f" or {more} more" if more > 0 else "")
 
 
 def _videos(count: int) -> str:
