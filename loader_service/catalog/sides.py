@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 
+#: Values that a pixel may have: grey, colours, colours with alpha.
+CHANNELS = frozenset({1, 3, 4})
+
 
 def common_shape(shapes: Iterable[Shape]) -> Shape:
     """Return what shapes of equally many axes have in common: each side, or 0 where it differs."""

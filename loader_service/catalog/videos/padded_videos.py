@@ -11,6 +11,7 @@ import numpy as np
 from loader_service.catalog.dtypes import is_number, is_text, is_vlen
 from loader_service.catalog.inner_paths import join, parent_of
 from loader_service.catalog.names import LABEL_NAMES
+from loader_service.catalog.sides import CHANNELS
 from loader_service.catalog.videos.beside.fields_beside import MOST_VALUE_BYTES, value_of_row
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, fields_of
@@ -179,7 +180,7 @@ def _keys(whole: Episode) -> list[tuple[str, DatasetInfo]]:
 
 def _is_film(info: DatasetInfo) -> bool:
     """Tell whether rows are sequences of pictures, in colours, or in grey, of which no axis is that of colours."""
-    grey = info.dtype == "uint8" and len(info.shape) == 4 and {1, 3, 4}.isdisjoint(info.shape[1:])
+    grey = info.dtype == "uint8" and len(info.shape) == 4 and CHANNELS.isdisjoint(info.shape[1:])
     part = frame_part(info)
     return part is not None and (part.kind == "image" or (grey and min(info.shape[2:]) >= LEAST_GREY_SIDE))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_floating
 from loader_service.catalog.hdf5.tree import in_groups
 from loader_service.catalog.inner_paths import basename_of, parent_of
+from loader_service.catalog.sides import CHANNELS
 from loader_service.catalog.split_words import said_by
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids
 from loader_service.catalog.videos.three_frames import clips_of_three
@@ -45,9 +46,6 @@ SEVERAL = re.compile(
     r"(^|_)(image|img|picture|photo|slice|patche|tile|crop|sample|face|digit|scan)s(_|$)", re.IGNORECASE
 )
 
-#: Of the pixels of a picture.
-_CHANNELS = frozenset({1, 3, 4})
-
 
 def sides_of(info: DatasetInfo) -> tuple[int, int] | None:
     """Return height and width of what may be one picture, ``(H, W, 1|3|4)`` or ``(3, H, W)``; None if it is none.
@@ -56,7 +54,7 @@ def sides_of(info: DatasetInfo) -> tuple[int, int] | None:
     """
     if len(info.shape) != 3 or 0 in info.shape or info.shape[1:] == (1, 1):
         return None
-    if info.shape[2] in _CHANNELS:
+    if info.shape[2] in CHANNELS:
         return info.shape[0], info.shape[1]
     return (info.shape[1], info.shape[2]) if info.shape[0] == 3 and not FILMS.search(info.basename) else None
 
@@ -90,14 +88,14 @@ def find_single_pictures(
         free = {info.path: sides for info in single if (sides := sides_of(info))}
         for info in members:
             others = [len(layers[place]) > 1 for place in _places(info, _axes)]
-            if info.shape[2:] and info.shape[2] not in _CHANNELS and any(others):
+            if info.shape[2:] and info.shape[2] not in CHANNELS and any(others):
                 free.pop(info.path, None)  # three masks of objects, of which others have more, and no three colours
         colours = [info for info in members if info.path in free and info.dtype == "uint8"]
         series = _may_be_series(colours)
         certain = set() if few or series else {free[info.path] for info in colours if not _POINTS.search(info.basename)}
         for info in members:
             if (free.get(info.path) or info.shape[:2]) in certain and len(info.shape) in {2, 3}:
-                apart = info.shape[2:] and info.shape[2] not in _CHANNELS  # three grey ones, it may be
+                apart = info.shape[2:] and info.shape[2] not in CHANNELS  # three grey ones, it may be
                 (
                     maybe if apart and (group in threes or SEVERAL.search(_without_split(info.basename))) else sure
                 ).append(info)
@@ -127,7 +125,7 @@ def _may_be_of_rows(info: DatasetInfo) -> bool:
 
     Three masks of one size have such, too.
     """
-    if len(info.shape) == 3 and info.shape[2] not in _CHANNELS:
+    if len(info.shape) == 3 and info.shape[2] not in CHANNELS:
         return bool(_TRUTH_OF_PICTURES.search(_without_split(info.basename)))
     return len(info.shape) == 1 and not is_floating(info.dtype) and not OF_COLOURS.search(info.basename)
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, depth_of, grouped, parent_of, unnumbered
+from loader_service.catalog.sides import CHANNELS
 from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, mention_what_is_seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
-
-#: As many channels as pictures have, or masks.
-_CHANNELS = frozenset({1, 3, 4})
 
 #: Of a grey clip, and of a picture with its colours first.
 _AXES = 3
@@ -29,7 +27,7 @@ def clips_of_three(datasets: Iterable[DatasetInfo]) -> set[str]:
     grey = [info for info in datasets if info.dtype == "uint8" and len(info.shape) == _AXES]
     found: set[str] = set()
     for alike in grouped(grey, lambda info: (depth_of(info.parent), parent_of(info.parent), info.shape[1:])).values():
-        if {info.shape[0] for info in alike} - _CHANNELS:
+        if {info.shape[0] for info in alike} - CHANNELS:
             found.update(info.path for info in alike if info.shape[0] == 3 and _are_clips(info, alike))
     return found
 
@@ -39,7 +37,7 @@ def _are_clips(info: DatasetInfo, alike: Sequence[DatasetInfo]) -> bool:
     stem = unnumbered(info.basename)
     same = [each for each in alike if unnumbered(each.basename) == stem]
     names = {each.basename for each in same}
-    if {each.shape[0] for each in same} - _CHANNELS and (len(names) > 1 or have_numbers_or_ids(names)):
+    if {each.shape[0] for each in same} - CHANNELS and (len(names) > 1 or have_numbers_or_ids(names)):
         return True
     names = {each.basename for each in alike}
     of_groups = all(each.parent and each.basename.startswith(f"{basename_of(each.parent)}_") for each in alike)

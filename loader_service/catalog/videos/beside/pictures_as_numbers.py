@@ -10,6 +10,7 @@ import numpy as np
 from loader_service.catalog.codecs import LOOK_BYTES, Codec, codec_of
 from loader_service.catalog.layouts import IMAGE_KINDS
 from loader_service.catalog.layouts.inner_images import explain_inside
+from loader_service.catalog.sides import CHANNELS
 from loader_service.catalog.vocabulary import named_as_sides
 from loader_service.errors import CatalogError
 
@@ -84,9 +85,6 @@ def codec_in(numbers: Any) -> Codec | None:
     return codec if codec.named else None
 
 
-#: Values of a pixel: grey, colours, colours with alpha.
-_CHANNELS = frozenset({1, 3, 4})
-
 _PICTURE = (
     "as many numbers as a picture of {}, as {!r} and {!r} say, and is served as a list; for pictures write "
     "array.reshape(-1, height, width, channels) in its place, or, where their sides differ, a dataset each, in a file"
@@ -116,7 +114,7 @@ def lines_of_flat_pixels(found: Found, read: Callable[[str], Any]) -> dict[str, 
     if height * width < _LEAST_PIXELS:
         return {}
     picture = _PICTURE.format(f"{height} x {width}", *(name.lstrip("@") for name in sides))
-    sizes = {height * width * channels for channels in _CHANNELS}
+    sizes = {height * width * channels for channels in CHANNELS}
     return {
         f"{key} (pixels)": f"{_shown(part.shape)} has {picture}"
         for key, part in first.parts.items()
