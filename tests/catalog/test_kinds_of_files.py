@@ -10,7 +10,7 @@ import pytest
 
 from loader_service.advice import label_advice
 from loader_service.errors import CatalogError
-from tests.catalog.advice import run_command_in
+from tests.catalog.advice import run_command_in, schemas_in
 from tests.support.catalogs import catalog_of, declared_catalog
 
 _PICTURE = (24, 32, 3)
@@ -204,3 +204,34 @@ def test_a_folder_whose_name_has_the_letters_of_one_kind_in_it_is_none_of_it(tmp
     _write(tmp_path, [f"projects/{kind}_{number}.h5" for kind in ("ct", "mr") for number in range(2)])
     with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:
         assert "'ct', 'mr'" in _line(found)
+
+
+@pytest.mark.parametrize(
+    "name", ["{kind}_{number:03d}.h5", "{kind}/1a{number}.h5", "{kind}/{number}.h5", "s{number}_{kind}.h5"]
+)
+def test_files_of_the_same_numbers_with_any_words_have_a_line_with_join(tmp_path, name):
+    _write(tmp_path / "data", [name.format(kind=kind, number=number) for kind in "AB" for number in range(3)])
+    with closing(catalog_of(tmp_path, *_files(tmp_path / "data"))) as found:
+        (line,) = [each for each in found.left_out if "have the same n" in each]
+        run_command_in(line, tmp_path / "new")
+    files = _files(tmp_path / "new/joined")
+    with pytest.raises(CatalogError, match="one frame a file, with a field for each name or videos") as asked:
+        catalog_of(tmp_path, *files)
+    with closing(declared_catalog(tmp_path, schemas_in(str(asked.value))[0], *files)) as joined:
+        assert (joined.video_count, {field.name for field in joined.fields}) == (3, {"A", "B"})
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"A_{number}.h5" for number in range(3)],
+        [f"A_{number}.h5" for number in range(3)] + [f"B_{number}.h5" for number in range(2)],
+        [f"cam{camera}/{number}.h5" for camera in (0, 1) for number in range(3)],
+        [f"{kind}/{number}.h5" for kind in "ABCDE" for number in range(3)],
+    ],
+    ids=["one word", "other numbers", "numbers alone", "five words"],
+)
+def test_files_of_no_pairs_have_no_line_about_them(tmp_path, names):
+    _write(tmp_path, names)
+    with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:
+        assert not [line for line in found.left_out if "have the same n" in line]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import unnumbered
-from loader_service.catalog.joining import Joined, how_to_join
+from loader_service.catalog.joining import Joined, how_to_join, join_by_numbers, what_is_alike
 from loader_service.catalog.scan.kinds_of_files import WORDS, lines_of_kinds
 from loader_service.sizes import counted
 
@@ -31,7 +31,8 @@ _TOKEN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^A-Za-z0-9]")
 
 def lines_of_file_kinds(files: Sequence[tuple[str, FileScan]]) -> list[str]:
     """Return a line where names of files say kinds of the same things, which are samples of one field here."""
-    return lines_of_kinds([path for path, _ in files]) or _lines_of_wholes(files) or _lines_of_equal_rows(files)
+    paths = [path for path, _ in files]
+    return lines_of_kinds(paths) or _lines_of_wholes(files) or _lines_of_equal_rows(files) or _lines_of_pairs(paths)
 
 
 def are_wholes(files: Sequence[tuple[str, FileScan]]) -> bool:
@@ -79,6 +80,22 @@ def _lines_of_equal_rows(files: Sequence[tuple[str, FileScan]]) -> list[str]:
         f"each of {counted(len(files), 'file')} has {counted(counts[0], 'row')}, as {paths[0]!r} and {paths[1]!r} do, "
         f"and serves samples of its own here; nothing is to be done if these are others"
         f"{how_to_join(paths, counts, Joined.ROWS)}"
+    ]
+
+
+def _lines_of_pairs(paths: Sequence[str]) -> list[str]:
+    """Return a line where each number, or name, of files is there with each of a few words, whatever these are.
+
+    So lie pairs, ``A_000.h5`` and ``B_000.h5``, but also as many files of each class.
+    """
+    joined, patterns = join_by_numbers(paths)
+    if not joined:
+        return []
+    alike = what_is_alike(patterns)
+    return [
+        f"the files {' and '.join(map(repr, patterns))} have the same {alike}s, and each serves samples of its own here"
+        f"; nothing is to be done if these are others, as of classes; if files of one {alike} belong together, make "
+        f"one of each{joined}"
     ]
 
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from loader_service.catalog.inner_paths import basename_of
 from loader_service.catalog.joining import Joined, how_to_join_scans
-from loader_service.catalog.videos.frame_axis import are_numbered
+from loader_service.catalog.videos.frame_axis import are_numbered, have_numbers_or_ids
 from loader_service.catalog.videos.readings import FilesQuestionError, Reading, TwoReadingsError
 from loader_service.schema import VIDEO, Schema, SchemaField, free_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from loader_service.catalog.findings import FileScan
+    from loader_service.catalog.findings import FieldScan, FileScan
 
 
 def refuse_names_in_each_file(files: Sequence[tuple[str, FileScan]]) -> None:
@@ -58,6 +58,8 @@ def refuse_names_in_each_file(files: Sequence[tuple[str, FileScan]]) -> None:
             readings.insert(1, Reading("rows with a field for each name", rows))
     elif not single:
         readings = [*_by_one_name(names, field.source), *readings]
+    elif not have_numbers_or_ids(names):
+        readings.insert(0, Reading("one frame a file, with a field for each name", _of_pictures(names, field)))
     found = f"{path!r} and {alike[0]!r} hold datasets of the same names, such as {names[0]!r} and {names[1]!r}"
     joined = how_to_join_scans(files, Joined.FILES)
     raise FilesQuestionError(TwoReadingsError(found, readings), joined)
@@ -107,6 +109,11 @@ def _by_one_name(names: Sequence[str], source: str) -> list[Reading]:
     paths = [(source.replace(VIDEO, name), free_name(name)) for name in names[:_MOST_ALONE]]
     fields = [SchemaField.at(path, "image", name=name) for path, name in paths]
     return [Reading.of_file(f"one video a file by {field.dataset[0]!r} alone", [field]) for field in fields]
+
+
+def _of_pictures(names: Sequence[str], field: FieldScan) -> Schema:
+    fields = (SchemaField.at(name, "image", field.shape, name=free_name(name)) for name in names)
+    return Schema(("files",), tuple(fields))
 
 
 def _fields(names: Sequence[str], shapes: Sequence[tuple[int, ...] | None]) -> tuple[SchemaField, ...]:
