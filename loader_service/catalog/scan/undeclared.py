@@ -24,7 +24,7 @@ from loader_service.catalog.scan.stills import (
 from loader_service.catalog.scan.undeclared_file import UndeclaredFile
 from loader_service.catalog.scan.unknown_files import nothing_found, with_numbers_beside
 from loader_service.catalog.scan.unnamed_pictures import without_unnamed
-from loader_service.catalog.videos.arrays.across_groups import add_across, add_values_across, main_frames
+from loader_service.catalog.videos.arrays.across_groups import add_across, add_values_across
 from loader_service.catalog.videos.arrays.class_groups import refuse_names_of_groups
 from loader_service.catalog.videos.arrays.deeper_groups import add_deeper
 from loader_service.catalog.videos.arrays.empty_arrays import add_empty
@@ -67,6 +67,7 @@ from loader_service.catalog.videos.bounds.first_and_last import lines_of_first_a
 from loader_service.catalog.videos.bounds.rows_of_lists import with_rows_of_lists
 from loader_service.catalog.videos.encoded.few_pictures import lines_of_few, refuse_few_apart
 from loader_service.catalog.videos.encoded.frame_groups import refuse_frame_groups
+from loader_service.catalog.videos.encoded.kinds_by_name import main_frames, refuse_kinds_by_name
 from loader_service.catalog.videos.encoded.nested_videos import are_nested, group_nested
 from loader_service.catalog.videos.encoded.paired_groups import refuse_paired_groups
 from loader_service.catalog.videos.encoded.same_names import refuse_same_names
@@ -228,7 +229,10 @@ def _read(
     elif are_nested(frames):
         first = group_nested(tree, frames)
     else:
-        first = group_frames(tree, main_frames(frames))
+        main = main_frames(frames)
+        if len(main) == len(frames) and options.label != GROUP and not tree.is_packed:
+            refuse_kinds_by_name(frames)
+        first = group_frames(tree, main, apart=len(main) < len(frames))
     if first is None:
         raise nothing_found(hdf5, tree, aside)
     file = UndeclaredFile(hdf5, tree, aside, frames, first, options.label)

@@ -141,16 +141,3 @@ def _of_one_length(layout: VideoLayout, fields: Sequence[SchemaField]) -> Readin
     more = f" and {len(fields) - 2} more of their length" if len(fields) > 2 else ""
     words = "its camera" if len(fields) == 1 else "its cameras"
     return Reading.of(layout, f"one video by {words} {names}{more} alone", fields)
-
-
-def groups_of_other_lengths(found: str, groups: Sequence[str]) -> TwoReadingsError:
-    """Return the error for groups with a sequence of each video, as fields have it, but of other lengths."""
-    alone = [SchemaField.across(group, "image") for group in groups]
-    return TwoReadingsError(
-        f"{found}, in groups that seem to hold a field of each video; fields of one video have as many frames: write "
-        "the longer ones again without those that others lack",
-        [
-            *(Reading.of_groups(f"videos by {field.name!r} alone", [field]) for field in alone),
-            each_by_itself("videos of their own"),
-        ],
-    )

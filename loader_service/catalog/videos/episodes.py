@@ -190,9 +190,12 @@ def owner_of(by_root: Mapping[str | None, Episode], path: str) -> Episode | None
     return None
 
 
-def group_frames(tree: Tree, found: Sequence[FoundVideo]) -> Found:
-    """Return the videos that sequences of JPEG frames make up: several of one group can be its cameras."""
-    sets = camera_sets(tree, found)
+def group_frames(tree: Tree, found: Sequence[FoundVideo], *, apart: bool = False) -> Found:
+    """Return the videos that sequences of JPEG frames make up: several of one group can be its cameras.
+
+    `apart`: whether each is known to be a video of its own.
+    """
+    sets = {} if apart else camera_sets(tree, found)
     if sets:
         videos = {video.dataset_path: video for video in found}
         cameras = [[videos[path] for path in paths] for paths in sets.values()]

@@ -15,7 +15,6 @@ from loader_service.catalog.inner_paths import basename_of, grouped, join, paren
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.beside.fields_beside import array_part, single_part, small_value
 from loader_service.catalog.videos.beside.single_entries import MATRICES
-from loader_service.catalog.videos.camera_readings import groups_of_other_lengths
 from loader_service.catalog.videos.frame_axis import are_fields, have_numbers_or_ids
 from loader_service.catalog.videos.numbered import NumberedFrames, in_order
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
-    from loader_service.catalog.layouts.layout import FoundVideo
     from loader_service.catalog.videos.episodes import Episode, Found, VideoField
 
 
@@ -72,34 +70,6 @@ def by_number(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> bool:
     return plain and inside and alike and len(first) > 1 and all(set(each) == set(first) for each in others)
 
 
-def main_frames(found: Sequence[FoundVideo]) -> list[FoundVideo]:
-    """Return the sequences of encoded frames of one group, where others beside it are fields of the same videos.
-
-    Raises
-    ------
-    TwoReadingsError
-        When those are of other lengths, as flow is between frames.
-    """
-    by_group = grouped(found, lambda video: parent_of(_path(video)))
-    if not are_fields(by_group):
-        return list(found)
-    first, members = next(iter(by_group.items()))
-    beside = beside_by_name(map(_path, found), {basename_of(_path(video)) for video in members}, first)
-    if {first, *beside} != set(by_group):
-        return list(found)
-    named = {basename_of(_path(video)): video for video in members}
-    for video in found:
-        one = named[basename_of(_path(video))]
-        if one.frame_count != video.frame_count:
-            shown = " and ".join(f"{each.frame_count} frames in {_path(each)!r}" for each in (one, video))
-            raise groups_of_other_lengths(f"found {shown}", list(by_group))
-    return members
-
-
-def _path(video: FoundVideo) -> str:
-    return video.name if video.layout.in_group and video.name != video.dataset_path else video.dataset_path
-
-
 def add_across(tree: Tree, found: Found, encoded: Mapping[str, VideoField]) -> None:
     """Give each video that is a dataset what has its name in the groups beside its own.
 
@@ -115,7 +85,7 @@ def add_across(tree: Tree, found: Found, encoded: Mapping[str, VideoField]) -> N
     """
     filled = found.filled
     groups = {parent_of(episode.name) for episode in filled}
-    if found.layout != "groups" or len(groups) != 1 or any(episode.root is not None for episode in filled):
+    if found.layout != "groups" or len(groups) != 1 or not all(map(_is_sequence, filled)):
         return
     (group,) = groups
     names = {basename_of(episode.name) for episode in filled}
@@ -130,6 +100,11 @@ def add_across(tree: Tree, found: Found, encoded: Mapping[str, VideoField]) -> N
         elif all(_looks_alike(tree, episode, other) for episode in filled):
             raise samples_of_groups(tree.datasets.values(), [group, other])
     name_by_group(filled, group)
+
+
+def _is_sequence(episode: Episode) -> bool:
+    """Tell whether a video is one dataset, or the group of its encoded frames."""
+    return episode.root is None or (episode.root == episode.dataset_path and "" in episode.parts)
 
 
 def name_by_group(filled: Sequence[Episode], group: str) -> None:

@@ -30,9 +30,8 @@ def path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | None
     """Return where a field lies in the video with this root, and by which pattern; None if it is not there."""
     for pattern in field.dataset:
         if pattern.endswith(f"/{VIDEO}"):
-            group = pattern[: -len(VIDEO) - 1]
-            across = root if _is_glob(group) and matches(group, parent_of(root)) else join(group, basename_of(root))
-            if across in tree.datasets:
+            across = _across(pattern[: -len(VIDEO) - 1], root)
+            if across in tree.datasets or across in tree.groups:
                 return across, pattern
             continue
         if has_number(pattern):
@@ -57,6 +56,21 @@ def path_of(tree: Tree, field: SchemaField, root: str) -> tuple[str, str] | None
             if found:
                 raise CatalogError(f"the field {field.name!r}: {pattern!r} matches {_several(infos)}")
     return None
+
+
+def _across(group: str, root: str) -> str:
+    """Return the path of what has a video's name in a group; each star in that is as in the path of the video.
+
+    So ``flow/*`` is ``flow/Run`` for the video ``rgb/Run/v1``.
+    """
+    if not _is_glob(group):
+        return join(group, basename_of(root))
+    if matches(group, parent_of(root)):
+        return root
+    parts, there = group.split("/"), parent_of(root).split("/")
+    if len(parts) != len(there):
+        return join(group, basename_of(root))
+    return "/".join([*(b if a == "*" else a for a, b in zip(parts, there, strict=True)), basename_of(root)])
 
 
 def _several(infos: Sequence[DatasetInfo]) -> str:

@@ -147,8 +147,9 @@ def _groups(hdf5: HDF5File, tree: Tree, main: SchemaField) -> list[Episode]:
             group = pattern[: -len(VIDEO) - 1]
             exact = [path for path in tree.datasets if parent_of(path) == group]
             paths = exact or [path for path in tree.datasets if matches(group, parent_of(path))]
+            paths = paths or [path for path in tree.groups if matches(group, parent_of(path))]  # of encoded frames
             if paths:
-                return [Episode(path, None, 0, path) for path in paths]
+                return [Episode(path, None if path in tree.datasets else path, 0, path) for path in paths]
         elif has_number(pattern):
             numbered = videos_by_number(tree, pattern)
             if numbered:
