@@ -20,6 +20,7 @@ from loader_service.catalog.splits.lists_of_rows import lists_of_two_axes
 from loader_service.catalog.splits.lone_names import line_of_subsets, lines_of_names
 from loader_service.catalog.splits.refusals import absent, content_of, contents_of, mixed, unlike_lists, unsaid
 from loader_service.catalog.splits.row_ranges import RowRange, read_ranges
+from loader_service.catalog.splits.rows_beside_splits import line_of_rows_beside, with_rows_beside
 from loader_service.catalog.splits.said_by_files import by_holders
 from loader_service.catalog.splits.said_by_videos import by_attributes
 from loader_service.catalog.splits.split_names import PARENTS, NamedSplits, only_split, restricted, splits_by_name
@@ -254,9 +255,14 @@ def _of_names(tree: Tree, named: NamedSplits, name: str, find: Finder) -> Found:
     meaning = meaning_among(named.words, name)
     if meaning is None or meaning not in named.words:
         raise absent(name, contents_of(tree, named, find))
-    found = find(restricted(tree, named, meaning))
-    found.left_out.update(lines_of_names(restricted(tree, named, meaning), found))
+    part = restricted(tree, named, meaning)
+    alone = find(part)
+    found = with_rows_beside(tree, named, part, alone, find)
+    found.left_out.update(lines_of_names(part, alone))
     outside = [path for path in tree.datasets if named.of(path) is None]
+    served = {each.path for episode in found.episodes for each in episode.parts.values()}.intersection(outside)
+    found.left_out.update({f"{path} (split)": line_of_rows_beside(name) for path in outside if path in served})
+    outside = [path for path in outside if path not in served]
     for path in outside[:_MOST_LINES]:
         found.left_out.setdefault(path, f"in none of the splits, of which --split {name} takes one, in a file")
     if len(outside) > _MOST_LINES:
