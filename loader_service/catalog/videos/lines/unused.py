@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Episode, Found
+    from loader_service.schema import FieldKind
 
 
 _OWN_ENDS = "says how many bytes images have, which end where their own bytes say"
@@ -98,9 +99,9 @@ def unused(
             if episode is None:
                 remedy = _as_shared(found, info)
             else:
-                remedy = _turned(tree, info, episode) or (
-                    _as_value(tree, found, info, key) if episode.frame_count else ""
-                )
+                remedy = _turned(tree, info, episode) or _as_shortest(found, info, episode)
+                if not remedy and episode.frame_count:
+                    remedy = _as_value(tree, found, info, key)
             reason = f"{expected}, found {info.describe()}{remedy}"
         reasons[key] = reason
     return {key: f"{reason} in a file" for key, reason in folded(reasons).items()}
@@ -191,7 +192,7 @@ def _as_value(tree: Tree, found: Found, info: DatasetInfo, key: str) -> str:
     if not can_differ("value", info.dtype, [each.shape for each in infos]):
         return _ONE_TEXT if is_text(info.dtype) else ""
     pattern = pattern_in(roots[0], key)
-    return f"; if it is of the whole video, {_as_field(key, pattern)},"
+    return f"; if it is of the whole video, {as_field(key, pattern)},"
 
 
 def _turned(tree: Tree, info: DatasetInfo, episode: Episode) -> str:
@@ -207,19 +208,28 @@ def _turned(tree: Tree, info: DatasetInfo, episode: Episode) -> str:
     return f"; if its last axis counts frames, as {times!r} does, write np.moveaxis(array, -1, 0) instead,"
 
 
+def _as_shortest(found: Found, info: DatasetInfo, episode: Episode) -> str:
+    """Return the field by which an array of one entry less than a table has rows ends it, as steps between frames."""
+    one_less = info.shape[:1] == (episode.frame_count - 1,) and is_number(info.dtype) and 0 not in info.shape
+    if found.layout != "table" or not one_less or info.shape == (1,):
+        return ""
+    field = as_field(info.path, info.path, "array")
+    return f'; if entry n is of row n, {field}, and `lengths = "shortest"` at its top, which ends the rows with it,'
+
+
 def _as_shared(found: Found, info: DatasetInfo) -> str:
     """Return, of a small array outside of videos that no number names, the field by which all have it as a value."""
     small = 0 < info.size_bytes <= MOST_VALUE_BYTES and bool(info.dtype) and not is_vlen(info.dtype)
     own = info.shape[:1] == (len(found.episodes),) or unnumbered(info.path) != info.path
     if found.layout not in {"groups", "files"} or not found.filled or not small or own:
         return ""
-    return f"; if it is of all videos, {_as_field(info.path, info.path)},"
+    return f"; if it is of all videos, {as_field(info.path, info.path)},"
 
 
-def _as_field(path: str, pattern: str) -> str:
-    """Return what to do to have what lies at a path as a value of each video."""
+def as_field(path: str, pattern: str, kind: FieldKind = "value") -> str:
+    """Return what to do to have what lies at a path as a field, by default a value of each video."""
     name, dataset = (json.dumps(each, ensure_ascii=False) for each in (free_name(path.replace("@", "")), pattern))
-    field = f'[[field]] with name = {name}, kind = "value" and dataset = {dataset}'
+    field = f'[[field]] with name = {name}, kind = "{kind}" and dataset = {dataset}'
     return f"add a {field} to what `inspect --toml` prints"
 
 
@@ -300,10 +310,10 @@ def _field_of(tree: Tree, found: Found, key: str, path: str, name: str) -> str:
     if join(path, f"@{name}") == key:  # outside of all videos that are groups
         own = {video.dataset_path for video in found.episodes}
         shared = "" if len(own) > 1 and path in own else f"{path}/@{name}"
-        return f"; if it is of all videos, {_as_field(key, shared)}," if shared else ""
+        return f"; if it is of all videos, {as_field(key, shared)}," if shared else ""
     nodes = (join(video.root or "", parent_of(key)) for video in found.filled)
     in_all = all(name in tree.attributed.get(node, ()) for node in nodes)
-    return f"; to serve it, {_as_field(key, pattern_in(path, key))}," if in_all else ""
+    return f"; to serve it, {as_field(key, pattern_in(path, key))}," if in_all else ""
 
 
 def _line(count: str, field: str, path: str, name: str, hdf5: HDF5File) -> str:
