@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.hdf5.tree import ElementKind
 from loader_service.catalog.inner_paths import join, key_in, unnumbered, upwards
 from loader_service.catalog.line_folding import folded_keys
 from loader_service.catalog.names import LABEL_NAMES, own_attributes
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 
 #: Names that a line shows.
 _SHOWN = 5
+
+#: What is said of complex numbers, which no schema serves.
+_COMPLEX = (
+    "; {!r} is complex numbers, of which `loader-service flatten` writes real and imaginary parts as a last axis of "
+    "two floats"
+)
 
 
 def lines_of_unnamed(tree: Tree, found: Found, label: str | None) -> dict[str, str]:
@@ -42,32 +49,35 @@ def lines_of_unnamed(tree: Tree, found: Found, label: str | None) -> dict[str, s
         return {}
     names = {name for episode in found.episodes for name in episode.parts}
     datasets, attributes = _unnamed_datasets(tree, found, label), _unnamed_attributes(tree, found, label)
-    return _line(datasets, "dataset", names) | _line(attributes, "attribute", names)
+    unserved = next((key for key, kind in datasets.items() if kind is ElementKind.COMPLEX), None)
+    behind = "" if unserved is None else _COMPLEX.format(unserved)
+    return _line(datasets, "dataset", names, behind) | _line(attributes, "attribute", names)
 
 
-def _line(keys: Collection[str], what: str, names: Collection[str]) -> dict[str, str]:
+def _line(keys: Collection[str], what: str, names: Collection[str], behind: str = "") -> dict[str, str]:
     """Return the line of some keys, by the first that is no field's name, which would take it for one of that field."""
     alike = folded_keys(keys) if keys else {}
     first, *others = sorted(alike, key=names.__contains__) or [""]
     shown = ", nor ".join(map(repr, others[: _SHOWN - 1]))
     more = sum(len(alike[each]) for each in others[_SHOWN - 1 :])
     rest = f", nor {shown}" * bool(others) + f", nor {counted(more, what)} more" * bool(more)
-    return {first: f"the schema does not name it{rest}, in a file"} if alike else {}
+    return {first: f"the schema does not name it{rest}{behind}, in a file"} if alike else {}
 
 
-def _unnamed_datasets(tree: Tree, found: Found, label: str | None) -> dict[str, None]:
+def _unnamed_datasets(tree: Tree, found: Found, label: str | None) -> dict[str, ElementKind]:
+    """Return what the datasets in no field are, by key."""
     parts = [part for episode in found.episodes for part in episode.parts.values()]
     used = paths_of(found) | {part.bounds.path for part in parts if part.bounds}
     numbered = {unnumbered(part.path) for part in parts if part.digits >= 0}
     roots = found.by_root
     counts = {len(found.episodes), *Counter(episode.holder for episode in found.episodes).values()}
-    keys: dict[str, None] = {}
+    keys: dict[str, ElementKind] = {}
     for info in tree.datasets.values():
         if info.path in used or (numbered and unnumbered(info.path) in numbered) or _is_said(info.path, found):
             continue
         owner = owner_of(roots, info.path)
         if label is None or not _is_label(info, label, {1} if owner else counts):
-            keys.setdefault(info.path if owner is None else key_in(owner.root, info.path))
+            keys.setdefault(info.path if owner is None else key_in(owner.root, info.path), info.kind)
     return keys
 
 
