@@ -22,6 +22,7 @@ from loader_service.catalog.scan.names_in_each_file import line_of_names_in_each
 from loader_service.catalog.scan.static_numbers import lines_of_same_numbers, make_values
 from loader_service.catalog.sides import can_differ, common_shape
 from loader_service.catalog.videos.lines.class_names import lines_of_other_classes
+from loader_service.catalog.videos.lines.unused import as_field
 from loader_service.catalog.videos.readings import FilesQuestionError, TwoReadingsError
 from loader_service.errors import CatalogError
 from loader_service.protocol.fields import CatalogField
@@ -77,6 +78,8 @@ def merge_fields(
             raise CatalogError(f"the field {key!r}: {difference}; leave that file out, or correct the schema")
         else:
             left_out[key] = difference
+            if any(key in fields and fields[key].kind == "value" for _, fields in by_file):
+                left_out.pop(f"{key} (constant)", None)  # said above
     _check_any(merged, left_out, files, by_file)
     if not named:
         refuse_names_in_each_file(files)
@@ -176,6 +179,13 @@ def _difference(
         if key not in fields:
             return f"{left_out[path][key]} of {path!r}" if key in left_out[path] else f"not in {path!r}"
         field = fields[key]
+        value = next((each for each in (first, field) if each.kind == "value" and each.shape not in _SINGLE), None)
+        if field.missing != first.missing and value is not None:
+            there, elsewhere = (place, path) if value is first else (path, place)
+            return (
+                f"a value of the whole video in {there!r}, and by chance, it seems, one entry less than frames in "
+                f"{elsewhere!r}; {as_field(key, value.source)}"
+            )
         if field.missing != first.missing:
             counts = f"{field.missing} frames at the end have no entry in {path!r}, {first.missing} in {place!r}"
             return f'{counts}; `lengths = "shortest"` in a --schema ends each video with its shortest field'
@@ -185,6 +195,10 @@ def _difference(
         if field.dtype != first.dtype and not (is_text(field.dtype) and is_text(first.dtype)):
             return f"{_describe(first)} in {place!r}, {_describe(field)} in {path!r}"
     return None
+
+
+#: Shapes of one number, which lies between the only two frames of a video as well.
+_SINGLE = frozenset({(), (1,)})
 
 
 def _make_whole(by_file: Sequence[tuple[str, dict[str, FieldScan]]], files: Sequence[tuple[str, FileScan]]) -> None:

@@ -12,6 +12,8 @@ from loader_service.catalog.inner_paths import basename_of, grouped, key_in, par
 from loader_service.catalog.layouts.nested import frame_place, in_sequence
 from loader_service.catalog.videos.episodes import Episode, Found, found_of, frames_part, pattern_in
 from loader_service.catalog.videos.numbered import NumberedFrames, numbered_part
+from loader_service.catalog.videos.readings import in_one_line
+from loader_service.schema import Schema, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,7 +77,7 @@ def _episode(
         reason = _difference(members, count)
         place = frame_place(members[0].path)
         if reason or place is None:
-            left_out[key] = f"{reason}, in a video"
+            left_out[key] = f"{reason}{_as_lists(cameras[0], members)}, in a video"
         else:
             part = numbered_part(NumberedFrames(tuple(members), len(place.before)), "")
             episode.parts[key] = replace(part, pattern=_pattern(root, members[0].path))
@@ -97,6 +99,21 @@ def _difference(members: list[DatasetInfo], count: int) -> str:
     if odd is not None:
         return f"expected one shape in the groups of all frames, found {first.describe()} and {odd.describe()}"
     return f"expected at least one number, found {first.describe()}" if 0 in first.shape else ""
+
+
+def _as_lists(camera: FoundVideo, members: Sequence[DatasetInfo]) -> str:
+    """Return what serves arrays of all frames that differ in their rows alone, such as contacts, as lists of these."""
+    first, place, at = members[0], frame_place(members[0].path), frame_place(camera.dataset_path)
+    alike = len({(info.dtype, info.shape[1:], len(info.shape)) for info in members}) == 1 and is_number(first.dtype)
+    rows = {info.shape[:1] for info in members}
+    if place is None or at is None or not alike or len(rows) < 2 or len(members) != camera.frame_count:
+        return ""
+    picture = SchemaField.in_group(at.inner, frames_part(camera).kind, name=basename_of(at.inner))
+    lists = SchemaField.in_group(place.inner, shape=(0, *first.shape[1:]), name=place.inner)
+    return (
+        f"; for samples of one frame with its list, {in_one_line(Schema(('groups',), (picture, lists)))} in a "
+        "--schema; for clips, write one vlen dataset of numbers with an entry for each frame"
+    )
 
 
 def _pattern(root: str, path: str) -> str:
