@@ -19,6 +19,7 @@ from loader_service.catalog.scan.axes_between import lines_of_axes_between
 from loader_service.catalog.scan.kinds_of_wholes import are_wholes
 from loader_service.catalog.scan.little_in_common import readings_of_numbers, refuse_little_in_common
 from loader_service.catalog.scan.names_in_each_file import line_of_names_in_each_file, refuse_names_in_each_file
+from loader_service.catalog.scan.samples_by_name import how_to_join_samples
 from loader_service.catalog.scan.static_numbers import lines_of_same_numbers, make_values
 from loader_service.catalog.sides import can_differ, common_shape
 from loader_service.catalog.videos.lines.class_names import lines_of_other_classes
@@ -153,7 +154,7 @@ def _check_any(
         readings = readings_of_numbers(by_file, files[0][1].layout)
         if readings:
             raise FilesQuestionError(TwoReadingsError(f"{found} or, if they are one field", readings))
-        joined = _joined(files)
+        joined = _joined(files) or how_to_join_samples(files)
         if NUMBERS in joined:  # no schema has fields of two files
             raise CatalogError(f"{found.removesuffix(',')}{joined}")
         raise CatalogError(f"{found} or say with --schema where the fields are{joined}")
