@@ -24,6 +24,7 @@ from loader_service.catalog.scan.stills import (
 from loader_service.catalog.scan.undeclared_file import UndeclaredFile
 from loader_service.catalog.scan.unknown_files import nothing_found, with_numbers_beside
 from loader_service.catalog.scan.unnamed_pictures import without_unnamed
+from loader_service.catalog.scan.values_beside import lines_of_values_beside
 from loader_service.catalog.videos.arrays.across_groups import add_across, add_values_across
 from loader_service.catalog.videos.arrays.class_groups import refuse_names_of_groups
 from loader_service.catalog.videos.arrays.deeper_groups import add_deeper
@@ -162,6 +163,7 @@ LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_second_names(file.tree, file.found),
     lambda file: lines_of_unfilled(file.found, file.hdf5.entries, file.rows),
     lambda file: lines_of_chunks(file.found, file.chunk_counts),
+    lines_of_values_beside,
 )
 
 
