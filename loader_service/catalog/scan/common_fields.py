@@ -70,7 +70,7 @@ def merge_fields(
         difference = _difference(key, by_file, reasons)
         if difference is None:
             merged[key] = [fields[key] for _, fields in by_file]
-        elif table and key in LABEL_NAMES:
+        elif table and key in LABEL_NAMES and f"{key} (split)" not in left_out:
             raise CatalogError(
                 f"expected labels for the rows of all files, or of none; {key!r} is {difference}; write them alike in "
                 "all files, or leave out those that differ"
@@ -79,6 +79,7 @@ def merge_fields(
             raise CatalogError(f"the field {key!r}: {difference}; leave that file out, or correct the schema")
         else:
             left_out[key] = difference
+            left_out.pop(f"{key} (split)", None)  # of the files that have it
             if any(key in fields and fields[key].kind == "value" for _, fields in by_file):
                 left_out.pop(f"{key} (constant)", None)  # said above
     _check_any(merged, left_out, files, by_file)

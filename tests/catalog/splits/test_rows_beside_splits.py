@@ -76,6 +76,15 @@ def test_what_is_of_no_one_split_by_its_length_is_left_out(tmp_path, beside, tes
         assert "in none of the splits, of which --split train takes one" in line
 
 
+def test_labels_that_are_of_one_split_in_some_files_alone_are_left_out_of_all(tmp_path):
+    _write_features(tmp_path / "a.h5", label=np.arange(8))
+    _write_features(tmp_path / "b.h5", test=8, label=np.arange(8))
+    with closing(catalog_of(tmp_path, split="train")) as found:
+        assert _fields(found) == {"train"}
+        assert found.frame_counts.tolist() == [8, 8]
+        assert [line.partition(":")[0] for line in found.left_out if "label" in line] == ["'label'"]
+
+
 def test_columns_called_as_those_of_a_split_without_its_word_stay_apart(tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as root:
         for name, rows in (("X_train", 8), ("X_test", 5), ("X", 8)):
