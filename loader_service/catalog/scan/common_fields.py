@@ -23,8 +23,7 @@ from loader_service.catalog.scan.samples_by_name import how_to_join_samples
 from loader_service.catalog.scan.static_numbers import lines_of_same_numbers, make_values
 from loader_service.catalog.sides import can_differ, common_shape
 from loader_service.catalog.videos.lines.class_names import lines_of_other_classes
-from loader_service.catalog.videos.lines.unused import as_field
-from loader_service.catalog.videos.readings import FilesQuestionError, TwoReadingsError
+from loader_service.catalog.videos.readings import FilesQuestionError, TwoReadingsError, as_field
 from loader_service.errors import CatalogError
 from loader_service.protocol.fields import CatalogField
 

@@ -13,7 +13,7 @@ from loader_service.catalog.sides import of_siblings
 from loader_service.catalog.videos.frame_axis import kind_of_rows
 from loader_service.errors import CatalogError
 from loader_service.record_class import record
-from loader_service.schema import Schema, SchemaField
+from loader_service.schema import Schema, SchemaField, free_name
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -134,6 +134,13 @@ def _inline(field: SchemaField) -> str:
     shape = "" if field.shape is None else f", shape = {list(field.shape)}"
     dataset = json.dumps(field.dataset[0], ensure_ascii=False)
     return f'{{name = {json.dumps(field.name)}, kind = "{field.kind}", dataset = {dataset}{shape}}}'
+
+
+def as_field(path: str, pattern: str, kind: FieldKind = "value") -> str:
+    """Return what to do to have what lies at a path as a field, by default a value of each video."""
+    name, dataset = (json.dumps(each, ensure_ascii=False) for each in (free_name(path.replace("@", "")), pattern))
+    field = f'[[field]] with name = {name}, kind = "{kind}" and dataset = {dataset}'
+    return f"add a {field} to what `inspect --toml` prints"
 
 
 def of_nearly_one_length(schema: Schema, counts: Sequence[int]) -> list[Reading]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,8 +24,8 @@ from loader_service.catalog.videos.beside.fields_beside import (
 from loader_service.catalog.videos.beside.file_labels import is_per_frame, label_bearers
 from loader_service.catalog.videos.episodes import owner_of, pattern_in
 from loader_service.catalog.videos.lines.frame_attributes import OF_FRAMES, are_of_frames, count_bearers
+from loader_service.catalog.videos.readings import as_field
 from loader_service.scan_options import NONE
-from loader_service.schema import free_name
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.file import HDF5File
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Episode, Found
-    from loader_service.schema import FieldKind
 
 
 _OWN_ENDS = "says how many bytes images have, which end where their own bytes say"
@@ -224,13 +222,6 @@ def _as_shared(found: Found, info: DatasetInfo) -> str:
     if found.layout not in {"groups", "files"} or not found.filled or not small or own:
         return ""
     return f"; if it is of all videos, {as_field(info.path, info.path)},"
-
-
-def as_field(path: str, pattern: str, kind: FieldKind = "value") -> str:
-    """Return what to do to have what lies at a path as a field, by default a value of each video."""
-    name, dataset = (json.dumps(each, ensure_ascii=False) for each in (free_name(path.replace("@", "")), pattern))
-    field = f'[[field]] with name = {name}, kind = "{kind}" and dataset = {dataset}'
-    return f"add a {field} to what `inspect --toml` prints"
 
 
 def _inside(info: DatasetInfo, episode: Episode) -> str:
