@@ -134,8 +134,10 @@ def tf(request: pytest.FixtureRequest) -> Any:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of TensorFlow's own imports
+        gc.disable()  # looks for garbage take a sixth of the time of the import, which makes none
         import tensorflow  # noqa: PLC0415, ICN001 - 4 s that only some tests need; `tf` is this function
 
+        gc.enable()
     cpu = tensorflow.config.list_physical_devices("CPU")[0]
     two = [tensorflow.config.LogicalDeviceConfiguration()] * 2
     tensorflow.config.set_logical_device_configuration(cpu, two)

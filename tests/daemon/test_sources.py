@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import signal
@@ -136,8 +137,8 @@ def test_items_that_are_batches_come_without_another_axis_and_without_the_shorte
 
 
 @pytest.mark.tensorflow
+@pytest.mark.skipif(importlib.util.find_spec("keras") is None, reason="needs Keras, in processes of their own")
 def test_a_keras_pydataset_is_served_as_it_is(tmp_path, monkeypatch):
-    pytest.importorskip("keras")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sequences.py").write_text(
         "import keras, math, numpy as np\n"
