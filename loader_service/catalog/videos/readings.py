@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from loader_service.catalog.sides import of_siblings
 from loader_service.catalog.videos.frame_axis import kind_of_rows
 from loader_service.errors import CatalogError
 from loader_service.record_class import record
-from loader_service.schema import Schema, SchemaField, free_name
+from loader_service.schema import VIDEO, Schema, SchemaField, free_name
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -108,11 +109,26 @@ def for_siblings(schema: Schema) -> Schema:
 
 
 def with_own_names(schema: Schema) -> Schema:
-    """Return a schema of which no field is called as the real sides of another one are: ``mask_length``."""
-    names = {field.name for field in schema.fields}
-    taken = {f"{name}_{sides}" for name in names for sides in ("length", "shape")}
-    fields = (replace(each, name=f"{each.name}_of_file") if each.name in taken else each for each in schema.fields)
+    """Return a schema of which each field has a name of its own, nor that of the real sides of one: ``mask_length``.
+
+    Fields of one name are called by their paths, and by a number behind where these are alike too.
+    """
+    counts = Counter(field.name for field in schema.fields)
+    own = [each if counts[each.name] == 1 else replace(each, name=_name_by_path(each)) for each in schema.fields]
+    taken = {f"{field.name}_{sides}" for field in own for sides in ("length", "shape")}
+    fields: list[SchemaField] = []
+    for each in own:
+        name = f"{each.name}_of_file" if each.name in taken else each.name
+        used = {field.name for field in fields}
+        free = (f"{name}_{number}" for number in range(2, len(own) + 2) if f"{name}_{number}" not in used)
+        fields.append(replace(each, name=next(free) if name in used else name))
     return replace(schema, fields=tuple(fields))
+
+
+def _name_by_path(field: SchemaField) -> str:
+    """Return what a field is called by its path, without what stands for a video or a frame."""
+    parts = (part for part in field.dataset[0].split("/") if part not in {VIDEO, "*"})
+    return free_name("/".join(parts)) or field.name
 
 
 def _counts(schema: Schema) -> bool:

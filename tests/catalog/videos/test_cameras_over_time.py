@@ -113,3 +113,23 @@ def test_grey_pictures_by_times_are_asked_about_as_such(tmp_path, name):
         catalog_of(tmp_path)
     with closing(declared_catalog(tmp_path, schemas_in(str(asked.value))[0])) as found:
         assert found.frame_counts.tolist() == [1] * 8
+
+
+@pytest.mark.parametrize("counts", [(5, 5), (5, 7, 4), (5,)], ids=len)
+@pytest.mark.parametrize("above", ["{}/", ""], ids=["groups", "file"])
+def test_raw_pictures_by_times_in_groups_of_recordings_are_offered_as_videos(tmp_path, counts, above):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for run, count in enumerate(counts if above else counts[:1]):
+            for number in range(count):
+                time = 1600000000000 + 50 * number
+                root[f"{above.format(run)}rgb/{time}"] = pixels(run + number, 1, 16, 24)[0]
+                root[f"{above.format(run)}semantic/{time}"] = pixels(run, 1, 16, 24)[0]
+                root[f"{above.format(run)}depth/{time}"] = np.full((16, 24), number, np.float32)
+    with pytest.raises(CatalogError, match="with its frames by time or samples with a picture in each") as asked:
+        catalog_of(tmp_path)
+    schemas = schemas_in(str(asked.value))
+    with closing(declared_catalog(tmp_path, schemas[0])) as found:
+        assert found.frame_counts.tolist() == list(counts if above else counts[:1])
+        assert [field.name for field in found.fields] == ["rgb", "semantic", "depth"]
+    for schema in schemas[1:]:
+        declared_catalog(tmp_path, schema).close()

@@ -85,3 +85,12 @@ def test_what_is_called_as_a_field_of_every_stream_has_another_name_in_a_schema(
     assert SchemaField.at(f"a/{taken}").name == f"a_{taken}"
     assert SchemaField.in_group("") == SchemaField("values", "array", (VIDEO,))
     assert SchemaField.across("") == SchemaField.in_group("")
+
+
+def test_fields_of_one_name_are_called_by_their_paths_or_else_by_a_number():
+    across = [SchemaField.across(group, "image") for group in ("0/rgb", "0/depth", "1/rgb", "1/depth", "mask")]
+    (reading,) = TwoReadingsError("found", [Reading.of_groups("samples", across)]).readings
+    assert [field.name for field in reading.schema.fields] == ["0_rgb", "0_depth", "1_rgb", "1_depth", "mask"]
+    same = [SchemaField.at(path, name="x") for path in ("a/b", "a_b", "a/b/c")]
+    (reading,) = TwoReadingsError("found", [Reading.of_file("a sample", same)]).readings
+    assert [field.name for field in reading.schema.fields] == ["a_b", "a_b_2", "a_b_c"]

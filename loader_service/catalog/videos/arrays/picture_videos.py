@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.hdf5.tree import in_groups
 from loader_service.catalog.inner_paths import basename_of, key_in, parent_of
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.natural import are_dates, are_seconds, are_times, words_before_times
+from loader_service.catalog.natural import words_before_times
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.arrays.across_groups import by_number
 from loader_service.catalog.videos.arrays.array_readings import frames_with_gaps, one_sample, rows_or_pictures
@@ -16,6 +16,7 @@ from loader_service.catalog.videos.arrays.class_groups import refuse_plain_names
 from loader_service.catalog.videos.arrays.names_with_gaps import count_with_gaps
 from loader_service.catalog.videos.arrays.number_readings import frames_of_groups
 from loader_service.catalog.videos.arrays.pictures_apart import samples_of_groups
+from loader_service.catalog.videos.arrays.recordings_by_times import are_moments, videos_of_times
 from loader_service.catalog.videos.beside.fields_beside import single_part
 from loader_service.catalog.videos.bounds.bounds_by_name import are_bounds_apart
 from loader_service.catalog.videos.episodes import Episode, Found, found_of
@@ -84,18 +85,18 @@ def find_picture_videos(
     together = len(set(names)) == 1 and (len(groups) > 1 or have_roles(names[0]) or _are_one(sure))
     by_name = {group: {info.basename: info for info in members} for group, members in groups.items()}
     if together and not declared:
-        _refuse_frames(groups)
+        _refuse_frames(groups, plain)
         if len(groups) > 1:
             refuse_plain_names(by_name, [*plain, *scalars, *texts])
     if not together and not declared and (pairs := _pairs_of_sets(by_name)):
-        raise _parts_or_classes({group: groups[group] for group in pairs})
+        raise _parts_or_classes({group: groups[group] for group in pairs}, videos_of_times(plain, list(groups)))
     if declared or not together:
         return found_of([Episode(info.path, None, 1, info.path, {"": single_part(info)}) for info in sure])
     roots = _roots([*plain, *scalars], list(groups)) if len(groups) > 1 else [""]
     return _one_frame_each(dict(zip(roots, groups.values(), strict=True)))
 
 
-def _refuse_frames(groups: Mapping[str, Sequence[DatasetInfo]]) -> None:
+def _refuse_frames(groups: Mapping[str, Sequence[DatasetInfo]], arrays: Sequence[DatasetInfo]) -> None:
     """Refuse pictures of the same names in each group, whose numbers or times tell of frames, samples or classes."""
     by_name = {group: {info.basename: info for info in members} for group, members in groups.items()}
     pictures = [info for members in groups.values() for info in members]
@@ -103,7 +104,7 @@ def _refuse_frames(groups: Mapping[str, Sequence[DatasetInfo]]) -> None:
     if several and are_numbered(names) and are_called_frames(names):
         raise frames_with_gaps(pictures, len(groups))
     if several and by_number(by_name):
-        raise _parts_or_classes(groups)
+        raise _parts_or_classes(groups, videos_of_times(arrays, list(groups)))
     timed = bool(words_before_times(names))
     if timed or count_with_gaps(names) or (several and are_numbered(names) and all(map(str.isdecimal, names))):
         raise frames_with_gaps(pictures, len(groups), timed=timed)
@@ -155,17 +156,22 @@ def _are_one(pictures: Sequence[DatasetInfo]) -> bool:
     return len(pictures) == 1 or (len(forms) == len(pictures) and not are_ids(info.basename for info in pictures))
 
 
-def _parts_or_classes(groups: Mapping[str, Sequence[DatasetInfo]]) -> TwoReadingsError:
-    """Return the error for pictures of one name in several groups: parts of one sample, or of several classes."""
+def _parts_or_classes(groups: Mapping[str, Sequence[DatasetInfo]], videos: Sequence[Reading] = ()) -> TwoReadingsError:
+    """Return the error for pictures of one name in several groups: parts of one sample, or of several classes.
+
+    `videos`: what they may be besides.
+    """
     kinds = {group: single_part(members[0]).kind for group, members in groups.items()}
     sides = {group: common_shape([info.shape for info in members]) for group, members in groups.items()}
     across = [SchemaField.across(group, kinds[group], sides[group]) for group in groups]
     each = SchemaField.in_group("", kinds[min(kinds)], common_shape(sides.values()), name="frames")
     shown = " beside ".join(members[0].describe() for members in islice(groups.values(), 2))
-    above = parent_of(next(iter(groups)))
+    parents = set(map(parent_of, groups))
+    above = parents.pop() if len(parents) == 1 else ""
     return TwoReadingsError(
         f"found {shown}, and pictures of the same names in {len(groups)} groups",
         [
+            *videos,
             Reading.of_groups(f"samples with a picture in each group{f' of {above!r}' if above else ''}", across),
             Reading.of_groups("pictures of their own, such as of a class", [each]),
         ],
@@ -186,7 +192,7 @@ def refuse_grey_pictures(members: Sequence[DatasetInfo]) -> None:
         return
     shape = common_shape([info.shape for info in members])
     names = [info.basename for info in members]
-    timed = any(told(names) for told in (are_times, are_seconds, are_dates, words_before_times))
+    timed = are_moments(names) or bool(words_before_times(names))
     raise TwoReadingsError(
         f"found {len(members)} datasets as {members[0].describe()}{_OF_TIMES if timed else ''}",
         [
