@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 
@@ -23,8 +24,14 @@ def natural_key(name: str) -> NaturalKey:
 
 
 def are_times(names: Sequence[str]) -> bool:
-    """Tell whether names are times of one recording: seconds since 1970, or parts of one, that hardly differ."""
-    found = [match[1] for name in names if (match := _TIME.fullmatch(name))]
+    """Tell whether names are times of one recording: seconds since 1970, or parts of one, that hardly differ.
+
+    Behind a beginning that all names have they are of our days: ``CAM_BACK__1532402927626460``.
+    """
+    shared = os.path.commonprefix(names) if len(names) > 1 else ""  # noqa: RUF071 - of names, letter by letter
+    begin = len(_TIME_AT_END.sub("", shared))
+    form = _TIME_BEHIND if begin else _TIME
+    found = [match[1] for name in names if (match := form.fullmatch(name, begin))]
     if len(found) < max(2, len(names)) or len({len(text.partition(".")[0]) for text in found}) > 1:
         return False
     times = list(map(float, found))
@@ -48,6 +55,11 @@ def are_seconds(names: Sequence[str]) -> bool:
 def are_dates(names: Sequence[str]) -> bool:
     """Tell whether names are days with a time, to the second or closer."""
     return len(names) > 1 and all(map(_DATE.match, names))
+
+
+def are_days(names: Sequence[str]) -> bool:
+    """Tell whether names are days of the calendar, with lines between their parts, with or without an ending."""
+    return len(names) > 1 and all(map(_DAY.fullmatch, names))
 
 
 def words_before_times(names: Sequence[str]) -> list[str]:
@@ -92,11 +104,18 @@ _SECONDS = re.compile(r"([^0-9.]*)([0-9]+(?:[.][0-9]+)?)([A-Za-z]*)")
 #: Ten digits or more, and perhaps a fraction.
 _TIME = re.compile(rf"([0-9]{{10,19}}([.][0-9]+)?){_ENDING}")
 
+#: The same from 2001 to 2033: in seconds, thousandths, millionths or billionths.
+_TIME_BEHIND = re.compile(rf"(1[0-9]{{9}}(?:(?:[0-9]{{3}}){{1,3}}|[.][0-9]+)?){_ENDING}")
+_TIME_AT_END = re.compile(r"[0-9]+([.][0-9]*)?$")
+
 #: A day and a time of it, to the second: ``2024-01-31T12:00:00.123``, ``20240131_120000``.
 _DATE = re.compile(r"[0-9]{4}(-?[0-9]{2}){2}[T_ -][0-9]{2}([-:_]?[0-9]{2}){2}")
 
 #: The same with lines between its parts, too.
 _WIDE_DATE = re.compile(r"[0-9]{4}([-_]?[0-9]{2}){2}[T_ -][0-9]{2}([-:_]?[0-9]{2}){2}")
+
+#: A day alone, ``2018-01-15``.
+_DAY = re.compile(rf"[12][0-9]{{3}}([-_])(0[1-9]|1[0-2])\1(0[1-9]|[12][0-9]|3[01]){_ENDING}")
 
 #: A word, and what begins with a digit behind it.
 _WORD_BEFORE = re.compile(r"([^0-9]*[^0-9_.\- ])[_.\- ]*([0-9].*)")

@@ -133,3 +133,67 @@ def test_raw_pictures_by_times_in_groups_of_recordings_are_offered_as_videos(tmp
         assert [field.name for field in found.fields] == ["rgb", "semantic", "depth"]
     for schema in schemas[1:]:
         declared_catalog(tmp_path, schema).close()
+
+
+@pytest.mark.parametrize(
+    "days", [("2018-01-05", "2018-01-15", "2018-02-04", "2018-12-01"), ("2018_01_05", "2019_03_16")]
+)
+@pytest.mark.parametrize("encoded", [False, True])
+@pytest.mark.parametrize("groups", [("T31TFM", "T32UNB", "T33UWU"), ("T31TFM",)], ids=len)
+def test_pictures_called_by_days_are_asked_about_as_times(tmp_path, days, encoded, groups):
+    _write(tmp_path, [f"{group}/{day}{'.jpg' * encoded}" for group in groups for day in days], encoded=encoded)
+    said = _asked(tmp_path, "whose names seem to be times in one video", len(groups) * len(days))
+    if encoded:
+        option = said.partition("--frames '")[2].partition("'")[0]
+        with closing(catalog_of(tmp_path, frames=option)) as found:
+            assert found.frame_counts.tolist() == [len(days)] * len(groups)
+
+
+def test_pictures_of_one_day_a_month_are_frames_and_groups_of_days_have_a_line(tmp_path):
+    months = [f"2018-{month:02}-05" for month in range(1, 7)]
+    _write(tmp_path, [f"{group}/{day}.jpg" for group in ("T31TFM", "T32UNB") for day in months[:5]], encoded=True)
+    with closing(catalog_of(tmp_path)) as found:
+        assert set(found.frame_counts.tolist()) == {5}
+    _write(tmp_path, [f"{day}/{word}.jpg" for day in ("2018-01-05", "2018-02-04") for word in "ab"], encoded=True)
+    with closing(catalog_of(tmp_path)) as found:
+        assert any("since their names are dates" in line for line in map(str, found.left_out))
+
+
+_CAMERAS = ("CAM_BACK", "CAM_FRONT", "CAM_FRONT_LEFT")
+
+
+def _of_cameras(times):
+    return [
+        f"{camera}/n015-2018-07-24__{camera}__{int(time) + place}.jpg"
+        for place, camera in enumerate(_CAMERAS)
+        for time in times
+    ]
+
+
+@pytest.mark.parametrize("first", [1532402927626460, 1532402927626, 1532402927])
+def test_encoded_pictures_by_times_behind_what_a_group_begins_with_are_frames_of_its_camera(tmp_path, first):
+    _write(tmp_path, _of_cameras([first + 7 * number**2 for number in range(8)]), encoded=True)
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [8]
+        assert [field.name for field in found.fields] == list(_CAMERAS)
+        assert any("called by times" in line for line in map(str, found.left_out))
+
+
+def test_raw_pictures_by_such_times_are_asked_about(tmp_path):
+    _write(tmp_path, _of_cameras([1532402927626460 + 7 * number**2 for number in range(8)]))
+    _asked(tmp_path, "whose names seem to be times in one video", 24)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"COCO_val2014_{570000 + 7 * number**2:012}" for number in range(6)],
+        [f"IMG_2024013112{7 * number:02}30" for number in range(6)],
+        [f"ISIC_{15670 + 7 * number**2:07}" for number in range(6)],
+    ],
+    ids=lambda names: names[0],
+)
+def test_other_long_numbers_behind_a_word_are_no_times(tmp_path, names):
+    _write(tmp_path, [f"{('cats', 'dogs')[place % 2]}/{name}.jpg" for place, name in enumerate(names)], encoded=True)
+    with closing(catalog_of(tmp_path)) as found:
+        assert set(found.frame_counts.tolist()) == {1}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.hdf5.tree import in_groups
 from loader_service.catalog.inner_paths import basename_of, key_in, parent_of
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.natural import words_before_times
+from loader_service.catalog.natural import are_days, words_before_times
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.arrays.across_groups import by_number
 from loader_service.catalog.videos.arrays.array_readings import frames_with_gaps, one_sample, rows_or_pictures
@@ -105,7 +105,7 @@ def _refuse_frames(groups: Mapping[str, Sequence[DatasetInfo]], arrays: Sequence
         raise frames_with_gaps(pictures, len(groups))
     if several and by_number(by_name):
         raise _parts_or_classes(groups, videos_of_times(arrays, list(groups)))
-    timed = bool(words_before_times(names))
+    timed = are_days(names) or bool(words_before_times(names))
     if timed or count_with_gaps(names) or (several and are_numbered(names) and all(map(str.isdecimal, names))):
         raise frames_with_gaps(pictures, len(groups), timed=timed)
 

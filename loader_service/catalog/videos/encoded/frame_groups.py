@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_number
-from loader_service.catalog.inner_paths import basename_of, common_pattern, join, parent_of
+from loader_service.catalog.inner_paths import basename_of, common_pattern, grouped, join, parent_of
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.natural import are_dates, are_seconds, are_times, decimals_of, words_before_times
+from loader_service.catalog.natural import are_dates, are_days, are_seconds, are_times, decimals_of, words_before_times
 from loader_service.catalog.videos.encoded.frame_readings import (
     count_of_frames,
     of_few_frames,
@@ -57,7 +57,8 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
     key, part = next(iter(filled[0].parts.items()))
     ordered = datasets and part.frames is not None and decimals_of(names)  # of --frames
     cameras = len(words_before_times(names)) > 1 and have_roles(names)
-    timed = are_times(names) or (are_seconds(names) and not ordered) or (datasets and (are_dates(names) or cameras))
+    timed = are_times(names) or (are_seconds(names) and not ordered)
+    timed = timed or (datasets and (are_dates(names) or are_days(names) or cameras or _are_of_times(filled)))
     if datasets and timed:
         raise _timed_datasets([episode.name for episode in filled], replace(part, shape=sides_in(filled, key)))
     if datasets:
@@ -86,6 +87,12 @@ def refuse_frame_groups(tree: Tree, found: Found) -> None:
             *of_few_frames(tree, filled, groups),
         ],
     )
+
+
+def _are_of_times(filled: Sequence[Episode]) -> bool:
+    """Tell whether times name the pictures of each group, behind what those of this group begin with."""
+    groups = grouped([episode.name for episode in filled], parent_of)
+    return all(are_times(list(map(basename_of, paths))) for paths in groups.values())
 
 
 def _may_be_cameras(tree: Tree, filled: Sequence[Episode]) -> bool:
@@ -198,7 +205,7 @@ def _note_numbers(tree: Tree, found: Found, filled: Sequence[Episode], groups: S
 def _note_gaps(found: Found, filled: Sequence[Episode], groups: Sequence[str]) -> None:
     """Say why groups that have numbers, or dates, are samples; each alone in a group has nothing to count."""
     names = list(map(basename_of, groups))
-    dates = are_dates(names)
+    dates = are_dates(names) or are_days(names)
     counted = dates or all(map(_DECIMAL.fullmatch, names)) or all(map(_FRAME.fullmatch, groups))
     if not counted or len(set(map(parent_of, groups))) == len(groups):
         return
