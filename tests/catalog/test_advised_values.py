@@ -82,3 +82,40 @@ def test_a_volume_of_few_small_grey_pictures_may_hold_videos_beside_each_other(t
         root["data"] = np.ones((20, *sides), np.uint8)
     with closing(catalog_of(tmp_path)) as found:
         assert any("the second one counts videos" in line for line in found.left_out) == said
+
+
+def _write_captions(path, frames, captions):
+    with h5py.File(path, "w") as root:
+        for number, (count, texts) in enumerate(zip(frames, captions, strict=True)):
+            write_vlen(root.create_group(f"vid{number}"), "frames", jpegs(number, count))
+            root[f"vid{number}/captions"] = [f"caption {number} {each}" for each in range(texts)]
+
+
+def test_captions_as_many_as_frames_in_some_videos_are_advised_to_be_one_text_before_films_are_cut(tmp_path):
+    _write_captions(tmp_path / "a.h5", (5, 7, 6), (5, 4, 6))
+    with closing(catalog_of(tmp_path)) as found:
+        (line,) = [line for line in found.left_out if "captions" in line]
+    assert 'as one text of it, such as JSON; `lengths = "shortest"` in a --schema ends each video' in line
+    assert "if they are of its frames" in line
+
+
+def test_captions_as_many_as_frames_in_all_videos_have_a_line_whose_kind_works(tmp_path):
+    _write_captions(tmp_path / "a.h5", (5, 5, 5), (5, 5, 5))
+    with closing(catalog_of(tmp_path)) as found:
+        (line,) = [line for line in found.left_out if "captions" in line]
+        schema = schema_toml(found)
+    assert "entries, and so one for each frame, perhaps by chance; if it is of a whole video, say kind" in line
+    before, field = schema.split('name = "captions"')
+    field = "\n".join(each for each in field.splitlines() if not each.startswith("shape"))
+    value = field.replace('kind = "array"', 'kind = "value"')
+    with closing(declared_catalog(tmp_path, f'{before}name = "captions"{value}\n')) as found:
+        assert (found.field("captions").kind, found.field("captions").shape) == ("value", (5,))
+
+
+def test_captions_of_the_rows_of_a_table_have_no_such_line(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["images"] = np.zeros((6, 16, 24, 3), np.uint8)
+        root["captions"] = [f"caption {each}" for each in range(6)]
+    with closing(catalog_of(tmp_path)) as found:
+        assert ("captions", "array") in [(field.name, field.kind) for field in found.fields]
+        assert not any("by chance" in line for line in found.left_out)

@@ -128,12 +128,17 @@ def _instead(hdf5: HDF5File, key: str, episode: Episode) -> str:
     count = found.shape[0]
     behind = found.shape[1:2] == (episode.frame_count,)  # points that are followed: (points, frames, 2)
     remedy = _VALUE if 2 * count <= episode.frame_count or behind else _SHORTEST
+    if h5py.check_string_dtype(found.dtype):  # lists of them are of one length in all videos
+        remedy = f"{_ONE_TEXT}; {_SHORTEST}, if they are of its frames"
     return f"{count} entries there for {episode.frame_count} frames; {remedy}, in a file"
 
 
 #: What has half as many entries as frames, or fewer, is of parts of the video, and would end it far too early.
 _VALUE = 'kind = "value" of it in a --schema makes it a list of each video'
 
+
+#: What helps where texts are of the video, and not of its frames.
+_ONE_TEXT = "if they are of the whole video, write them as one text of it, such as JSON"
 
 _SHORTEST = '`lengths = "shortest"` in a --schema ends each video with its shortest field'
 

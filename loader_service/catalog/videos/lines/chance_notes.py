@@ -63,6 +63,9 @@ _CLASSES = re.compile(
     re.IGNORECASE,
 )
 
+#: What texts are called that are of a whole video.
+_TEXTS = re.compile(r"(^|_)(caption|sentence|description|question|answer|paragraph|narration)s$", re.IGNORECASE)
+
 #: What is called that is of a whole video, or of all: a list, or a matrix of two axes.
 _STATIC = re.compile(
     r"(^|_)(intrinsics?|extrinsics?|calibrations?|camera_matrix|distortion|limits|wave_?lengths|freq(uencie)?s|bins?|"
@@ -99,11 +102,12 @@ def lines_of_chance(found: Found, read: Callable[[str], Any]) -> dict[str, str]:
         if whole or part.element >= 0 or part.first or part.digits >= 0 or shape[:1] not in {(count,), (count - 1,)}:
             continue
         matrix = shape in MATRICES and (not table or any(each.kind == "image" for each in filled[0].parts.values()))
-        named = not shape[2:] and _STATIC.search(part.path.rpartition("/")[2])
+        name = part.path.rpartition("/")[2]
+        named = not shape[2:] and (_STATIC.search(name) or (is_text(part.dtype) and not table and _TEXTS.search(name)))
         if matrix or named or (not shape[1:] and not table and _are_one_hot(key, filled, read)):
             other = ' and with another name, such as "target",' if key in LABEL_NAMES else ","
             remedy = f'say kind = "value" of {key!r}, without its shape{other}'
-        elif is_text(part.dtype) and _CLASSES.search(part.path.rpartition("/")[2]):
+        elif is_text(part.dtype) and _CLASSES.search(name):
             remedy = f"take {key!r} out"
         elif shape[0] < count and not table and not _BETWEEN.search(key):
             if all(key in each.parts for each in filled):  # else it is no field
