@@ -123,7 +123,7 @@ STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
     # Asked of encoded pictures whose names several groups have, or in which two numbers count; where videos of one
     # frame may be frames; of two or three pictures beside what is none; and where a file names its axes otherwise.
     lambda file: refuse_named_samples(file.tree, file.found, file.kind_of_picture),
-    lambda file: refuse_two_numbers_encoded(file.found),
+    lambda file: refuse_two_numbers_encoded(file.tree, file.found),
     lambda file: None if file.label == GROUP else refuse_same_names(file.found, file.is_depth),
     lambda file: refuse_frame_groups(file.tree, file.found),
     lambda file: refuse_few_apart(file.tree, file.found),

@@ -141,3 +141,28 @@ def test_videos_of_several_groups_and_of_more_numbers_are_all_in_the_schema(tmp_
         read = _read(found, found.fields[0])
     for video in range(4):
         assert [each.tobytes() for each in read[video]] == jpegs(video, 4)
+
+
+@pytest.mark.parametrize("form", ["colours", "encoded"])
+@pytest.mark.parametrize("cameras", [1, 2])
+def test_pictures_of_which_arrays_count_the_first_number_are_offered_first_as_cameras_of_one_video(
+    tmp_path, form, cameras
+):
+    frames = {camera: _FORMS[form](camera, 8) for camera in range(cameras + 1)}
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for camera, pictures in frames.items():
+            for step, picture in enumerate(pictures):
+                file[f"colors/{step:06}_color_{camera}.jpg"] = picture
+        file["states/qpos"] = np.arange(56.0).reshape(8, 7)
+        file["actions/qpos"] = np.ones((8, 7))
+    first, *others = _schemas(tmp_path, tmp_path / "a.h5")
+    with closing(declared_catalog(tmp_path, first)) as found:
+        assert found.frame_counts.tolist() == [8]
+        for camera, pictures in frames.items():
+            (read,) = _read(found, found.field(f"color_{camera}")).values()
+            assert all(np.array_equal(one, other) for one, other in zip(read, pictures, strict=True))
+    assert len(others) == 2
+    with h5py.File(tmp_path / "a.h5", "a") as file:  # as long as nothing that the first number counts
+        del file["states"], file["actions"]
+        file["times"] = np.arange(5.0)
+    assert len(_schemas(tmp_path, tmp_path / "a.h5")) == 2

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.hdf5.tree import DatasetInfo, Tree
     from loader_service.catalog.videos.episodes import Found
+    from loader_service.schema import FieldKind
 
     #: The datasets of each family of names, by the number of the video.
     Families = dict[str, dict[str, list[DatasetInfo]]]
@@ -107,10 +108,10 @@ def refuse_two_numbers(datasets: Sequence[DatasetInfo]) -> None:
         pattern: videos for pattern, videos in _families(plain).items() if all(map(_are_frames, videos.values()))
     }
     if families:
-        raise _asked(families, encoded=False)
+        raise _asked(families, plain, encoded=False)
 
 
-def refuse_two_numbers_encoded(found: Found) -> None:
+def refuse_two_numbers_encoded(tree: Tree, found: Found) -> None:
     """Refuse encoded pictures as a video each, in whose names two numbers count.
 
     Raises
@@ -123,7 +124,7 @@ def refuse_two_numbers_encoded(found: Found) -> None:
     frames = [part.frames for each in found.episodes for part in each.parts.values()]
     families = _families([info for each in frames if isinstance(each, DatasetsVideo) for info in each.members])
     if families:
-        raise _asked(families, encoded=True)
+        raise _asked(families, list(tree.datasets.values()), encoded=True)
 
 
 def _families(datasets: Sequence[DatasetInfo]) -> Families:
@@ -183,7 +184,7 @@ _PICTURE = re.compile(r"(^|[^A-Za-z])(slice|view|image|img|pic|picture)s?[^A-Za-
 _LAST_WORD = re.compile(r"^.*[0-9](?=[^0-9]*[0-9]+[^0-9]*$)")
 
 
-def _asked(families: Families, *, encoded: bool) -> TwoReadingsError:
+def _asked(families: Families, datasets: Sequence[DatasetInfo], *, encoded: bool) -> TwoReadingsError:
     videos = next(iter(families.values()))
     first = next(iter(videos.values()))[0]
     numbers = set(videos)
@@ -195,15 +196,69 @@ def _asked(families: Families, *, encoded: bool) -> TwoReadingsError:
         f"found {counted(sum(map(len, videos.values())), 'dataset')} such as {first.describe()}, in whose names two "
         "numbers count, of a video and of its frames, it seems",
         [
+            *_of_cameras(families, datasets, encoded=encoded),
             Reading.of_groups("a video of all that differ in their last number alone", fields),
             Reading.of_groups("a video of one frame each", [each]),
         ],
     )
 
 
+def _of_cameras(families: Families, datasets: Sequence[DatasetInfo], *, encoded: bool) -> list[Reading]:
+    """Return the reading as one video whose frames the first number counts, and its cameras the last one.
+
+    Arrays of a file with an entry for each first number say that.
+    """
+    cameras = {pattern: _by_last_number(pattern, videos) for pattern, videos in families.items()}
+    count = len(next(iter(families.values())))
+    own = {info.path for videos in families.values() for each in videos.values() for info in each}
+    arrays = [
+        info
+        for info in datasets
+        if info.path not in own and is_number(info.dtype) and info.shape[:1] == (count,) and count > _FEW_FRAMES
+    ]
+    if not arrays or not all(cameras.values()):
+        return []
+    fields = [
+        SchemaField.at(
+            path, _kind(members[0], encoded=encoded), None if encoded else members[0].shape, name=_words_of(path)
+        )
+        for found in cameras.values()
+        for path, members in found.items()
+        if len(members) == count
+    ]
+    rows = [SchemaField.at(info.path) for info in arrays]
+    words = f"one video of {counted(count, 'frame')}, as arrays beside have entries, with a camera for each last number"
+    return [Reading.of_file(words, [*fields, *rows])] if fields else []
+
+
+def _by_last_number(pattern: str, videos: Mapping[str, Sequence[DatasetInfo]]) -> dict[str, list[DatasetInfo]]:
+    """Return datasets by what names those of one last number, with a star for the first one; of one group alone."""
+    before, _, behind = pattern.partition(VIDEO)
+    rest = behind.partition("*")[2]
+    found: dict[str, list[DatasetInfo]] = {}
+    for members in () if "*" in before else videos.values():
+        for info in members:
+            number = _DIGITS.findall(info.path.removesuffix(rest))[-1]
+            found.setdefault(f"{before}*{behind.replace('*', number)}", []).append(info)
+    return found
+
+
+#: Arrays of two or three entries are as long as so few videos by chance.
+_FEW_FRAMES = 3
+
+
 def _field(pattern: str, videos: Mapping[str, Sequence[DatasetInfo]], *, encoded: bool) -> SchemaField:
     infos = [info for each in videos.values() for info in each]
     words = re.sub(r"[^A-Za-z]+", "_", _WILD.sub("", pattern.rpartition("/")[2])).strip("_")
-    kind = "image" if encoded else kind_of_frames(infos[0])
     shape = None if encoded else common_shape([info.shape for info in infos])
-    return SchemaField.at(pattern, kind, shape, name=words or "frames")
+    return SchemaField.at(pattern, _kind(infos[0], encoded=encoded), shape, name=words or "frames")
+
+
+def _kind(info: DatasetInfo, *, encoded: bool) -> FieldKind:
+    return "image" if encoded else kind_of_frames(info)
+
+
+def _words_of(pattern: str) -> str:
+    """Return what a camera is called by its pattern, without the ending of a file: ``color_0``."""
+    name = re.sub(r"[.][A-Za-z]+$", "", pattern.rpartition("/")[2])
+    return re.sub(r"[^A-Za-z0-9]+", "_", name.replace("*", "")).strip("_")
