@@ -76,6 +76,10 @@ class ForeignDataset(NamedTuple):
     codec: Codec
 
 
+#: What the bytes of images are called behind a word that their lists have too.
+_OF_BYTES = "_bytes"
+
+
 @dataclass(frozen=True)
 class Candidates:
     """What a layout looks at to find its videos.
@@ -107,13 +111,17 @@ class Candidates:
     def beside(self, info: DatasetInfo, names: Sequence[str]) -> DatasetInfo | None:
         """Return the first list of numbers in the same group with one of these names (``{}``: its basename).
 
-        It has one axis, ``(N,)``, or is a row or column of numbers, ``(1, N)`` or ``(N, 1)``.
+        It has one axis, ``(N,)``, or is a row or column of numbers, ``(1, N)`` or ``(N, 1)``. Of ``rgb_bytes``,
+        ``rgb_offsets`` has such a name too.
         """
+        own = info.basename
+        words = [own, own.removesuffix(_OF_BYTES)] if own.endswith(_OF_BYTES) else [own]
         for name in names:
-            path = join(info.parent, name.format(info.basename))
-            found = self.tree.datasets.get(path)
-            if found and found.kind in _NUMBERS and is_list(found.shape) and path != info.path:
-                return found
+            for word in words:
+                path = join(info.parent, name.format(word))
+                found = self.tree.datasets.get(path)
+                if found and found.kind in _NUMBERS and is_list(found.shape) and path != info.path:
+                    return found
         return None
 
     def read(self, info: DatasetInfo) -> NDArray[Any]:

@@ -109,3 +109,26 @@ def test_starts_and_stops_that_stand_for_none_are_columns_of_a_table(tmp_path):
     with closing(catalog_of(tmp_path)) as catalog:
         assert catalog.frame_count == 12
         assert {"stat0", "stat1", "stop"} <= {field.name for field in catalog.fields}
+
+
+@pytest.mark.parametrize("lists", ["offsets", "ends", "lengths"])
+def test_bytes_and_the_list_beside_them_may_have_a_word_in_common(tmp_path, lists):
+    frames = {word: jpegs(place, 6) for place, word in enumerate(("front", "wrist"))}
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for word, each in frames.items():
+            bounds = np.cumsum([0, *map(len, each)])
+            numbers = {"offsets": bounds, "ends": bounds[1:], "lengths": np.diff(bounds)}
+            root[f"{word}_bytes"] = np.frombuffer(b"".join(each), np.uint8)
+            root[f"{word}_{lists}"] = numbers[lists]
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.frame_counts.tolist() == [6]
+        assert {word: frames_of(found, 0, f"{word}_bytes") for word in frames} == frames
+
+
+def test_bytes_beside_a_list_of_another_word_are_refused_as_before(tmp_path):
+    frames = jpegs(0, 6)
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        root["rgb_bytes"] = np.frombuffer(b"".join(frames), np.uint8)
+        root["depth_offsets"] = np.cumsum([0, *map(len, frames)])
+    with pytest.raises(CatalogError, match="'rgb_bytes', frame 0: expected one image, found several"):
+        catalog_of(tmp_path)
