@@ -151,3 +151,16 @@ def test_arrays_of_which_one_is_shorter_are_called_no_cameras(tmp_path: Path) ->
     with pytest.raises(CatalogError, match=r"two sequences of one video, .*: one video with all 2 sequences") as asked:
         catalog_of(tmp_path)
     assert "camera" not in str(asked.value)
+
+
+def test_frames_beyond_the_end_of_a_file_that_is_a_video_are_said_of_its_only_video(tmp_path: Path) -> None:
+    for number in range(2):
+        with h5py.File(tmp_path / f"run_{number}.h5", "w") as root:
+            root["left"], root["right"] = _film(10), _film(9)
+    fields = ", ".join(f'{{name = "{each}", kind = "image", dataset = "{each}"}}' for each in ("left", "right"))
+    catalog = declared_catalog(tmp_path, f'videos = "files"\nlengths = "shortest"\nfield = [{fields}]\n')
+    (line,) = catalog.left_out
+    assert "not served are the last frames, 1 frame at most, of the only video, since lengths" in line
+    assert "run_0.h5" in line
+    assert "''" not in line
+    catalog.close()

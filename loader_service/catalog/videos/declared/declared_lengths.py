@@ -75,8 +75,10 @@ def lines_of_ends(ended: Sequence[tuple[Episode, Mapping[str, int]]]) -> dict[st
         longer = [(episode, rest) for episode, rest in longer if rest]
         if longer:
             most = counted(max(rest for _, rest in longer), "frame")
+            first = longer[0][0].name  # empty where the file is the video
+            whose = f"{counted(len(longer), 'video')} such as {first!r}" if first else "the only video"
             lines[f"{name} (end)"] = (
-                f"not served are the last frames, {most} at most, of {counted(len(longer), 'video')} such as "
-                f'{longer[0][0].name!r}, since lengths = "shortest" ends each video with its shortest field, in a file'
+                f"not served are the last frames, {most} at most, of {whose}, since "
+                'lengths = "shortest" ends each video with its shortest field, in a file'
             )
     return lines
