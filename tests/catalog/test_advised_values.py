@@ -119,3 +119,20 @@ def test_captions_of_the_rows_of_a_table_have_no_such_line(tmp_path):
     with closing(catalog_of(tmp_path)) as found:
         assert ("captions", "array") in [(field.name, field.kind) for field in found.fields]
         assert not any("by chance" in line for line in found.left_out)
+
+
+@pytest.mark.parametrize("names", [("video_0", "video_1"), ("alice", "bob")], ids=lambda names: names[0])
+def test_what_has_the_name_of_one_video_is_not_advised_to_be_a_value_of_all(tmp_path, names):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number, name in enumerate(names):
+            write_vlen(root.create_group(name), "frames", jpegs(number, 5 + number))
+            root.attrs[f"{name}/audio_len"] = 9600 + number
+            root.attrs[f"length_of_{name}"] = 7.5 + number
+            root[f"audio/{name}"] = np.ones(600 + number, np.float32)
+        root.attrs["rate"], root["mean/rgb"] = 16000.0, np.ones(3)
+    with closing(catalog_of(tmp_path)) as found:
+        advised = [line for line in found.left_out if "if it is of all videos" in line]
+        said = [line for line in found.left_out if any(name in line for name in names)]
+    assert len(advised) == 2
+    assert all("'mean/rgb'" in line or "'@rate'" in line for line in advised)
+    assert len(said) == 6

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.codecs import DEPTH
 from loader_service.catalog.dtypes import is_number, native_name
-from loader_service.catalog.inner_paths import key_in, parent_of
+from loader_service.catalog.inner_paths import basename_of, key_in, parent_of
 from loader_service.catalog.layouts.search import empty_groups
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.videos.cameras import camera_sets
@@ -163,6 +163,11 @@ class Found:
     def filled(self) -> list[Episode]:
         """The videos with frames; of these none comes, or goes, once they are found."""
         return [episode for episode in self.episodes if episode.frame_count]
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """What the videos are called in their groups; empty where the file is the video."""
+        return frozenset(basename_of(episode.name) for episode in self.episodes)
 
     @property
     def by_root(self) -> dict[str | None, Episode]:

@@ -24,6 +24,7 @@ from loader_service.catalog.videos.beside.fields_beside import (
 from loader_service.catalog.videos.beside.file_labels import is_per_frame, label_bearers
 from loader_service.catalog.videos.episodes import owner_of, pattern_in
 from loader_service.catalog.videos.lines.frame_attributes import OF_FRAMES, are_of_frames, count_bearers
+from loader_service.catalog.videos.lines.of_one_video import is_of_one
 from loader_service.catalog.videos.readings import as_field
 from loader_service.scan_options import NONE
 from loader_service.sizes import counted
@@ -219,7 +220,7 @@ def _as_shared(found: Found, info: DatasetInfo) -> str:
     """Return, of a small array outside of videos that no number names, the field by which all have it as a value."""
     small = 0 < info.size_bytes <= MOST_VALUE_BYTES and bool(info.dtype) and not is_vlen(info.dtype)
     own = info.shape[:1] == (len(found.episodes),) or unnumbered(info.path) != info.path
-    if found.layout not in {"groups", "files"} or not found.filled or not small or own:
+    if found.layout not in {"groups", "files"} or not found.filled or not small or own or is_of_one(found, info.path):
         return ""
     return f"; if it is of all videos, {as_field(info.path, info.path)},"
 
@@ -300,7 +301,8 @@ def _field_of(tree: Tree, found: Found, key: str, path: str, name: str) -> str:
         return ""
     if join(path, f"@{name}") == key:  # outside of all videos that are groups
         own = {video.dataset_path for video in found.episodes}
-        shared = "" if len(own) > 1 and path in own else f"{path}/@{name}"
+        of_one = (len(own) > 1 and path in own) or is_of_one(found, join(path, name))
+        shared = "" if of_one else f"{path}/@{name}"
         return f"; if it is of all videos, {as_field(key, shared)}," if shared else ""
     nodes = (join(video.root or "", parent_of(key)) for video in found.filled)
     in_all = all(name in tree.attributed.get(node, ()) for node in nodes)
