@@ -103,8 +103,8 @@ def add_across(tree: Tree, found: Found, encoded: Mapping[str, VideoField]) -> N
 
 
 def _is_sequence(episode: Episode) -> bool:
-    """Tell whether a video is one dataset, or the group of its encoded frames."""
-    return episode.root is None or (episode.root == episode.dataset_path and "" in episode.parts)
+    """Tell whether a video is one dataset, or the group of its frames."""
+    return episode.root is None or episode.root == episode.dataset_path
 
 
 def name_by_group(filled: Sequence[Episode], group: str) -> None:
@@ -176,9 +176,11 @@ def _value(info: DatasetInfo) -> VideoField | None:
 
 def _looks_alike(tree: Tree, episode: Episode, group: str) -> bool:
     """Tell whether a dataset of a video's name has its type and as many axes, two at least, but another length."""
-    main, other = tree.datasets.get(episode.name), tree.datasets[join(group, basename_of(episode.name))]
-    alike = main is not None and main.dtype == other.dtype and len(main.shape) == len(other.shape) > 1
-    return alike and main is not None and main.shape[0] - other.shape[0] not in {0, 1}
+    main, other = (tree.datasets.get(path) for path in (episode.name, join(group, basename_of(episode.name))))
+    if main is None or other is None:
+        return False
+    alike = main.dtype == other.dtype and len(main.shape) == len(other.shape) > 1
+    return alike and main.shape[0] - other.shape[0] not in {0, 1}
 
 
 def samples_of_groups(datasets: Iterable[DatasetInfo], groups: Sequence[str]) -> TwoReadingsError:
