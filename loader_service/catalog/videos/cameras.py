@@ -25,6 +25,7 @@ from loader_service.catalog.videos.camera_readings import (
     parts_or_videos,
 )
 from loader_service.catalog.videos.frame_axis import (
+    DEVICE,
     are_ids,
     are_numbered,
     are_parts,
@@ -33,6 +34,8 @@ from loader_service.catalog.videos.frame_axis import (
     have_roles,
     say_what_is_seen,
 )
+from loader_service.catalog.videos.names_again import are_recordings, named_after, with_fields_across
+from loader_service.catalog.videos.readings import TwoReadingsError
 from loader_service.catalog.videos.sibling_groups import MOST_PARTS, is_recording
 
 if TYPE_CHECKING:
@@ -40,12 +43,6 @@ if TYPE_CHECKING:
 
     from loader_service.catalog.hdf5.tree import Tree
     from loader_service.catalog.layouts.layout import FoundVideo
-
-#: Words for what a camera is, or gives: a sequence called so says what is seen, not which video it is; no tag of HTML.
-DEVICE = re.compile(
-    r"(?<![A-Za-z<])(cam|camera|view|image|img|rgb|bgr|depth|flow|colou?r|ir|infrared|thermal|stereo)s?(?![A-Za-z])",
-    re.IGNORECASE,
-)
 
 _NUMBER = re.compile(r"[0-9]")
 
@@ -69,7 +66,10 @@ def camera_sets(tree: Tree, found: Sequence[FoundVideo]) -> Cameras:
         return {}
     own = claimed_by(found)
     seen = Sequences(counts, own, {video.dataset_path for video in found if video.codec is DEPTH}, found=found)
-    return find_cameras(tree, seen) or _beside_each_other(tree, seen)
+    try:
+        return find_cameras(tree, seen) or _beside_each_other(tree, seen)
+    except TwoReadingsError as error:
+        raise with_fields_across(error, tree, seen) from error.__cause__
 
 
 def _are_of_times(paths: Iterable[str]) -> bool:
@@ -200,17 +200,17 @@ def _beside_each_other(tree: Tree, seen: Sequences, *, classes: bool = False) ->
         refuse_alike_in_groups(sets, seen)
         return {}  # video0, video1, … are videos, however alike, unless something else has an entry for each frame
     parents = differing_parts(list(sets))
-    arrays = has_arrays(tree, next(iter(counts.values())), seen.own)
-    roles = have_roles(names[0]) or arrays
+    named = set[str]() if numbered else named_after(tree, counts)
+    roles = have_roles(names[0]) or has_arrays(tree, next(iter(counts.values())), {*seen.own, *named})
     told = roles or have_numbers_or_ids(parents)
-    if equal and told and not numbered:
+    if equal and (roles or are_recordings(parents)) and not numbered:
         if not roles and _are_own_ids(names[0]):
             raise cameras_or_videos(sets, seen, equal=True)
         return sets
     lengths = [[counts[path] for path in paths] for paths in sets.values()]
     between = not any(map(_NUMBER.search, names[0])) and all(max(each) - min(each) <= 1 for each in lengths)
-    alike = equal or between or say_what_is_seen(names[0])
-    if not told and (classes or are_ids(names[0]) or set(counts.values()) == {1} or not alike):
+    alike = equal or between or say_what_is_seen(names[0]) or bool(named)
+    if not told and ((classes and not named) or are_ids(names[0]) or set(counts.values()) == {1} or not alike):
         return {}
     raise cameras_or_videos(sets, seen, equal=equal)
 

@@ -110,9 +110,21 @@ _FIELD_WORDS = re.compile(
 )
 
 
+#: Words for what a camera is, or gives: a sequence called so says what is seen, not which video it is; no tag of HTML.
+DEVICE = re.compile(
+    r"(?<![A-Za-z<])(cam|camera|view|image|img|rgb|bgr|depth|flow|colou?r|ir|infrared|thermal|stereo)s?(?![A-Za-z])",
+    re.IGNORECASE,
+)
+
+
 def are_fields(groups: Collection[str]) -> bool:
     """Tell whether all names of groups say what is in them, and so are no classes."""
     return len(groups) > 1 and all(_FIELD_WORDS.search(basename_of(group)) for group in groups)
+
+
+def mention_fields(groups: Iterable[str]) -> bool:
+    """Tell whether a name of a group says what is in it."""
+    return any(_FIELD_WORDS.search(basename_of(group)) for group in groups)
 
 
 def are_parts(names: Iterable[str]) -> bool:

@@ -124,3 +124,12 @@ def test_a_user_who_says_that_groups_are_classes_is_not_asked(tmp_path):
     with closing(catalog_of(tmp_path, label=GROUP)) as found:
         assert found.video_count == 6
         assert sorted(set(found.labels.tolist())) == [0, 1]
+
+
+def test_names_of_words_in_groups_of_one_length_may_be_cameras_too(tmp_path):
+    written = _write(tmp_path / "a.h5", {"kitchen": "jpeg", "office": "jpeg"}, ("zed", "mynt"), (6, 6), "vlen")
+    with pytest.raises(CatalogError, match="a video for each group, with a camera for each name") as asked:
+        catalog_of(tmp_path)
+    with closing(declared_catalog(tmp_path, schemas_in(str(asked.value))[1])) as found:
+        assert names_of(found) == ["kitchen", "office"]
+        assert [frames_of(found, 0, name) for name in ("zed", "mynt")] == written["kitchen"]

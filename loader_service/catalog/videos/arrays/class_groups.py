@@ -8,8 +8,9 @@ from loader_service.catalog.inner_paths import basename_of, common_pattern, diff
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.beside.fields_beside import single_part
 from loader_service.catalog.videos.camera_readings import Sequences, cameras_or_videos
-from loader_service.catalog.videos.cameras import DEVICE, refuse_alike_in_groups
+from loader_service.catalog.videos.cameras import refuse_alike_in_groups
 from loader_service.catalog.videos.frame_axis import (
+    DEVICE,
     are_ids,
     are_numbered,
     has_arrays,
@@ -18,6 +19,7 @@ from loader_service.catalog.videos.frame_axis import (
     mention_what_is_seen,
     say_what_is_seen,
 )
+from loader_service.catalog.videos.names_again import named_after
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
 from loader_service.catalog.videos.sibling_groups import datasets_in, is_recording
 from loader_service.schema import SchemaField
@@ -60,7 +62,8 @@ def _are_told(tree: Tree, groups: Mapping[str, Mapping[str, DatasetInfo]], names
     recordings = have_numbers_or_ids(words) or all(map(is_recording, words))
     if recordings and not all(map(str.isdecimal, names)):
         return True
-    own = {info.path for info in datasets_in(groups)}
+    counts = {info.path: info.shape[0] for info in datasets_in(groups)}
+    own = {*counts, *named_after(tree, counts)}
     lengths = {next(iter(members.values())).shape[0] for members in groups.values()}
     return all(has_arrays(tree, length, own) for length in lengths)
 

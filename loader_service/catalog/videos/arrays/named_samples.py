@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.hdf5.tree import in_groups
 from loader_service.catalog.inner_paths import join, unnumbered
 from loader_service.catalog.sides import common_shape
-from loader_service.catalog.videos.cameras import DEVICE
-from loader_service.catalog.videos.frame_axis import mention_what_is_seen, say_what_is_seen
+from loader_service.catalog.videos.frame_axis import DEVICE, mention_what_is_seen, say_what_is_seen
 from loader_service.catalog.videos.numbered import kind_of_frames
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, each_by_itself, in_one_line
 from loader_service.schema import VIDEO, SchemaField

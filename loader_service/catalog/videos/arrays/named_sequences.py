@@ -13,8 +13,7 @@ from loader_service.catalog.hdf5.tree import in_groups
 from loader_service.catalog.inner_paths import basename_of, common_pattern, grouped, join, unnumbered
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.sides import common_shape
-from loader_service.catalog.videos.cameras import DEVICE
-from loader_service.catalog.videos.frame_axis import LEAST_SIDE, are_fields, have_roles
+from loader_service.catalog.videos.frame_axis import DEVICE, LEAST_SIDE, are_fields, have_roles
 from loader_service.catalog.videos.numbered import (
     NumberedFrames,
     are_called_frames,

@@ -9,12 +9,12 @@ from loader_service.catalog.inner_paths import basename_of, common_group, groupe
 from loader_service.catalog.natural import natural_key
 from loader_service.catalog.videos.arrays.array_readings import unequal
 from loader_service.catalog.videos.arrays.class_groups import are_clips
-from loader_service.catalog.videos.arrays.group_readings import are_paired
 from loader_service.catalog.videos.beside.fields_beside import array_part
 from loader_service.catalog.videos.camera_readings import Sequences
 from loader_service.catalog.videos.cameras import find_cameras
 from loader_service.catalog.videos.episodes import Episode, Found, VideoField, find_roots, found_of
-from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, have_roles, is_picture
+from loader_service.catalog.videos.frame_axis import have_numbers_or_ids, is_picture
+from loader_service.catalog.videos.names_again import with_fields_across
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
 from loader_service.catalog.videos.sibling_groups import MOST_PARTS
 from loader_service.schema import SchemaField
@@ -53,7 +53,20 @@ def of_pictures(tree: Tree, pictures: Sequence[DatasetInfo]) -> Found | None:
     """Return a video for each group that holds sequences of pictures of the same names; a lone group is the file.
 
     Of clips in groups of classes, it is a video for each.
+
+    Raises
+    ------
+    TwoReadingsError
+        When lengths differ, or names are words, and nothing says what these are.
     """
+    counts = {info.path: info.shape[0] for info in pictures}
+    try:
+        return _in_groups(tree, pictures)
+    except TwoReadingsError as error:
+        raise with_fields_across(error, tree, Sequences(counts, set(counts))) from error.__cause__
+
+
+def _in_groups(tree: Tree, pictures: Sequence[DatasetInfo]) -> Found | None:
     groups: dict[str, dict[str, DatasetInfo]] = {}
     for info in pictures:
         groups.setdefault(info.parent, {})[info.basename] = info
@@ -63,25 +76,13 @@ def of_pictures(tree: Tree, pictures: Sequence[DatasetInfo]) -> Found | None:
     for members in groups.values():
         lengths = {info.shape[0]: info for info in members.values()}
         if len(lengths) > 1:
-            error = unequal(list(lengths.values()), grouped=len(groups) > 1)
-            raise TwoReadingsError(error.found, [*_by_name(groups), *error.readings])
+            raise unequal(list(lengths.values()), grouped=len(groups) > 1)
     _refuse_beside_arrays(tree, groups)
     if are_clips(tree, groups):
         infos = [info for members in groups.values() for info in members.values()]
         return found_of([Episode(info.path, None, info.shape[0], info.path, parts_of(None, info)) for info in infos])
     main = min(sorted(shared, key=natural_key))
     return _of_roots(tree, {group: members[main].path for group, members in groups.items()})
-
-
-def _by_name(groups: Mapping[str, Mapping[str, DatasetInfo]]) -> list[Reading]:
-    """Return the reading of groups as fields of videos, where what has one name has one length in each group.
-
-    Names that say what is seen are those of cameras.
-    """
-    if have_roles(next(iter(groups.values()))) or not are_paired(groups):
-        return []
-    fields = [SchemaField.across(group, "image") for group in groups]
-    return [Reading.of_groups("videos with a field in each group", fields)]
 
 
 def _refuse_beside_arrays(tree: Tree, groups: Mapping[str, Mapping[str, DatasetInfo]]) -> None:

@@ -79,6 +79,7 @@ def refuse_kinds_by_name(found: Sequence[FoundVideo]) -> None:
         SchemaField.across(pattern, "array" if video.codec is DEPTH else "image", name=names[pattern])
         for pattern, video in zip(kinds, first, strict=True)
     ]
+    one_length = len({video.frame_count for video in filled}) == 1
     alone = [Reading.of_groups(f"videos by {field.name!r} alone", [field]) for field in fields]
     if rest > 1:
         raise TwoReadingsError(
@@ -92,9 +93,19 @@ def refuse_kinds_by_name(found: Sequence[FoundVideo]) -> None:
         [
             Reading(f"videos with a field in each group{', which end with the shortest' * rest}", schema),
             *(alone if rest else []),
+            *(_cameras(kinds) if one_length and not told else []),
             each_by_itself("videos of their own, as of classes (or give --label '{group}')"),
         ],
     )
+
+
+def _cameras(kinds: Kinds) -> list[Reading]:
+    """Return the reading of groups as videos, of which the names in each are the cameras."""
+    group, names = next(iter(kinds.items()))
+    if "*" in group or len(names) > _MOST_KINDS:
+        return []
+    fields = [SchemaField.in_group(name, "image") for name in names]
+    return [Reading.of_groups("a video for each group, with a camera for each name", fields)]
 
 
 def path_of_sequence(video: FoundVideo) -> str:
