@@ -9,6 +9,7 @@ import numpy as np
 
 from loader_service.catalog.labels.encode import MIXTURE_REMEDY, LabelOrigin, class_bytes, encode
 from loader_service.catalog.labels.row_index import CSVIndex, common_root
+from loader_service.catalog.labels.rows_of_frames import refuse_rows_of_frames
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.sizes import counted
 
@@ -68,7 +69,7 @@ class TableColumns:
         Raises
         ------
         CatalogError
-            When no row names a video.
+            When no row names a video, or rows name frames of one.
         ConfigError
             When a row names several videos; when rows that name one say different things; when a class is not listed.
         """
@@ -155,6 +156,7 @@ class TableColumns:
                     matched[number] = [each for each in matched[number] if each != row]
         if not self._table.headed:
             self._suspect_header(owners)
+        refuse_rows_of_frames(self._table, index, videos, owners)
         missing = [video for video, rows in zip(videos, matched, strict=True) if not rows]
         if missing:
             raise self._missing(missing, videos, index.nearest(missing[0], owners))

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterator, Sequence
 
+    from loader_service.catalog.labels.frame_names import FrameNames
+
 #: Endings that a row may have and a video's name lack. No others: "v1.5" is a name of its own.
 _ENDINGS = re.compile(
     r"\.(avi|mp4|m4v|mkv|mov|mpe?g|webm|wmv|flv|gif|jpe?g|png|bmp|tiff?|webp|wav|mp3|flac|np[yz])\Z",
@@ -35,12 +37,15 @@ class NamedVideo(NamedTuple):
         Its paths inside of the file: of itself, and of its datasets. Empty when the file is the video.
     whole_file
         Whether the file's own name is a name of the video.
+    frames
+        Of each field whose frames are a dataset each.
     """
 
     path: str
     name: str
     inner: tuple[str, ...]
     whole_file: bool
+    frames: tuple[FrameNames, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name!r} in {self.path!r}"
@@ -68,7 +73,7 @@ class NamedVideo(NamedTuple):
         full = {f"{place}/{name}" for place in places for name in self.inner}
         if self.whole_file:
             full.update(places)
-        return not full.isdisjoint(_called(key))
+        return not full.isdisjoint(called(key))
 
     def names(self, depths: Collection[int]) -> Iterator[str]:
         """Yield its names of so many parts: all of its path inside of the file, behind some of the file's or none."""
@@ -100,7 +105,7 @@ class CSVIndex:
             parts = _parts(key)
             if not parts:
                 continue
-            for name in _called(key):
+            for name in called(key):
                 self._rows.setdefault(name, []).append(row)
             self._depths.add(len(parts))
 
@@ -137,7 +142,7 @@ def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part not in {"", "."}]
 
 
-def _called(key: str) -> set[str]:
+def called(key: str) -> set[str]:
     """Return what a row calls its video: with its ending, and without that of a film or picture."""
     called = "/".join(_parts(key))
     return {called, _ENDINGS.sub("", called)}

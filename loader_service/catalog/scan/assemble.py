@@ -18,6 +18,7 @@ from loader_service.catalog.names import RESERVED
 from loader_service.catalog.scan.common_fields import merge_fields
 from loader_service.catalog.scan.field_columns import field_columns
 from loader_service.catalog.scan.fingerprints import content_fingerprint, labels_digest
+from loader_service.catalog.scan.frames_by_name import frame_names
 from loader_service.catalog.scan.given_twice import lines_of_one_file
 from loader_service.catalog.scan.kinds_of_wholes import lines_of_file_kinds
 from loader_service.catalog.scan.uncut_files import lines_of_uncut
@@ -180,10 +181,10 @@ def _labelled(files: Sequence[Scanned], names: Sequence[str]) -> list[Labelled]:
     chosen = iter(names)
     for each in files:
         inside = zip(each.scan.names, *(field.paths for field in each.scan.fields if field.paths), strict=True)
-        for inner, label in zip(inside, each.scan.labels, strict=True):
+        for inner, label, frames in zip(inside, each.scan.labels, frame_names(each.scan), strict=True):
             name = next(chosen)
             paths = tuple(filter(None, dict.fromkeys(inner)))
-            videos.append(Labelled(NamedVideo(each.path, name, paths, name != inner[0]), label))
+            videos.append(Labelled(NamedVideo(each.path, name, paths, name != inner[0], frames), label))
     return videos
 
 
