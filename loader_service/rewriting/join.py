@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import h5py
 
+from loader_service.catalog.inner_paths import unnumbered
 from loader_service.catalog.joining import names_of_files
 from loader_service.errors import CatalogError, ConfigError
 from loader_service.rewriting.copied_file import CopiedFile
@@ -119,8 +120,16 @@ _NO_WORD = re.compile(r"[^A-Za-z]+")
 
 
 def _copy_kinds(out: h5py.File, files: Sequence[h5py.File], names: Sequence[str]) -> None:
-    """Copy what lies at the top of each file; where all hold one dataset, of one name, by the names of their kinds."""
+    """Copy what lies at the top of each file; where all hold one dataset, of one name, by the names of their kinds.
+
+    Datasets of the same numbers become those of a group for each kind.
+    """
     tops = {tuple(file) for file in files}
+    if names and _are_numbered_alike(files):
+        for name, file in zip(names, files, strict=True):
+            with _copied(file, out) as copied:
+                copied.copy(file["/"], name)
+        return
     if len(tops) > 1 or len(next(iter(tops))) != 1 or not names:
         _copy_tops(out, files)
         return
@@ -128,6 +137,13 @@ def _copy_kinds(out: h5py.File, files: Sequence[h5py.File], names: Sequence[str]
         with _copied(file, out) as copied:
             copied.copy_attributes(file, out)
             copied.copy_member(file, next(iter(file)), name)
+
+
+def _are_numbered_alike(files: Sequence[h5py.File]) -> bool:
+    """Tell whether all files hold the same datasets, which only numbers tell apart, and nothing else."""
+    first, *others = [set(file) for file in files]
+    alike = len(first) > 1 == len(set(map(unnumbered, first))) and all(each == first for each in others)
+    return alike and all(file.get(name, getclass=True) is h5py.Dataset for file in files for name in file)
 
 
 def _copy_rows(out: h5py.File, files: Sequence[h5py.File]) -> None:
@@ -145,7 +161,11 @@ def _copy_tops(out: h5py.File, files: Sequence[h5py.File]) -> None:
 
 
 def _copy_groups(out: h5py.File, files: Sequence[h5py.File]) -> None:
-    """Copy what lies in each group of each file into one group of that name."""
+    """Copy what lies in each group of each file into one group of that name; numbered datasets as `_copy_kinds`."""
+    names = _names_of_kinds([file.filename for file in files])
+    if names and _are_numbered_alike(files):
+        _copy_kinds(out, files, names)
+        return
     for number, file in enumerate(files):
         with _copied(file, out, partial(_free_name, out, number)) as copied:
             copied.copy(file["/"], "/")

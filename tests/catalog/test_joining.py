@@ -16,6 +16,7 @@ from tests.public_layouts.expectations import Array
 from tests.public_layouts.pictures import pixels
 from tests.public_layouts.reading import check_field
 from tests.support.catalogs import catalog_of, declared_catalog
+from tests.support.videos import frame_jpeg
 
 _PICTURES = pixels(0, 12, 16, 20)
 _LABELS = np.arange(12) % 3
@@ -203,3 +204,49 @@ def test_files_that_endings_tell_apart_have_the_command_for_files_of_one_name(tm
     run_command_in(str(caught.value), tmp_path / "new")
     with closing(catalog_of(tmp_path, tmp_path / "new/joined/*.h5")) as found:
         assert found.file_count == 2
+
+
+def _numbered(kind, number):
+    """Return what one of two files has under a number: pixels, encoded ones, or floats of any sides or of one size."""
+    height, width = (10, 12) if kind.startswith("same") else (10 + number, 12 + number)
+    if kind == "JPEG":
+        return np.frombuffer(frame_jpeg(number), np.uint8)
+    return pixels(number, 3, height, width)[..., 0] / 255 if "float" in kind else pixels(number, 1, height, width)[0]
+
+
+@pytest.mark.parametrize("kind", ["same float", "float", "JPEG", "same pixels"])
+def test_numbered_datasets_of_the_same_names_in_two_files_are_pairs_by_the_command(tmp_path, kind):
+    for part, first in (("input", 0), ("target", 20)):
+        with h5py.File(tmp_path / f"train_{part}.h5", "w") as file:
+            for number in range(12):
+                file[str(number)] = _numbered(kind, first + number)
+    try:
+        with closing(catalog_of(tmp_path)) as found:
+            (line,) = [line for line in found.left_out if "join" in line]
+    except CatalogError as error:
+        line = str(error)
+    run_command_in(line, tmp_path / "joined")
+    joined = tmp_path / "joined" / "joined.h5"
+    with h5py.File(joined) as file:
+        assert {name: sorted(map(int, each)) for name, each in file.items()} == {part: [*range(12)] for part in ("input", "target")}
+        assert np.array_equal(file["target/3"], _numbered(kind, 23))
+    try:
+        with closing(catalog_of(tmp_path, joined)) as found:
+            names = [[field.name for field in found.fields]]
+    except CatalogError as error:
+        names = []
+        for schema in schemas_in(str(error)):
+            with closing(declared_catalog(tmp_path, schema, joined)) as found:
+                names.append([field.name for field in found.fields])
+    assert ["input", "target"] in names
+
+
+@pytest.mark.parametrize("how", ["rows", "groups"])
+def test_what_else_lies_beside_numbered_datasets_is_joined_as_before(tmp_path, how):
+    for part in ("a", "b"):
+        with h5py.File(tmp_path / f"{part}.h5", "w") as file:
+            file["0"], file["1"], file["names"] = np.zeros(3), np.ones(3), np.arange(2)
+    line = f"`loader-service join --by {how} -o joined.h5 {tmp_path}/a.h5 {tmp_path}/b.h5`"
+    run_command_in(line, tmp_path / "joined")
+    with h5py.File(tmp_path / "joined" / "joined.h5") as file:
+        assert {*file} == {"0", "1", "names", "0_1", "1_1", "names_1"}

@@ -54,6 +54,7 @@ def rows_or_pictures(maybe: Sequence[DatasetInfo]) -> TwoReadingsError:
             *by_their_numbers(maybe),
             *frames_of_groups(maybe),
             *_one_each(maybe),
+            *_one_each_across(maybe),
         ],
     )
 
@@ -72,6 +73,21 @@ def _one_each(arrays: Sequence[DatasetInfo]) -> list[Reading]:
         return []
     whole = SchemaField.in_group("", shape=common_shape([info.shape for info in arrays]))
     return [Reading.of_groups("a sample each", [whole])]
+
+
+def _one_each_across(arrays: Sequence[DatasetInfo]) -> list[Reading]:
+    """Return the reading of the same numbers, or ids, in groups that words name as samples with an array in each."""
+    groups = in_groups(arrays)
+    names = [{info.basename for info in each} for each in groups.values()]
+    words = "" not in groups and not have_numbers_or_ids(groups)
+    alike = len(names[0]) > 1 and all(each == names[0] for each in names) and have_numbers_or_ids(names[0])
+    if len(groups) < 2 or not words or not alike:
+        return []
+    shapes = {group: [info.shape for info in each] for group, each in groups.items()}
+    if any(len(set(map(len, each))) > 1 for each in shapes.values()):
+        return []
+    fields = [SchemaField.across(group, shape=common_shape(each)) for group, each in shapes.items()]
+    return [Reading.of_groups("samples with an array in each group", fields)]
 
 
 def refuse_numbered_sides(arrays: Sequence[DatasetInfo]) -> None:
