@@ -228,7 +228,7 @@ def test_numbered_datasets_of_the_same_names_in_two_files_are_pairs_by_the_comma
     run_command_in(line, tmp_path / "joined")
     joined = tmp_path / "joined" / "joined.h5"
     with h5py.File(joined) as file:
-        assert {name: sorted(map(int, each)) for name, each in file.items()} == {part: [*range(12)] for part in ("input", "target")}
+        assert {name: len(each) for name, each in file.items()} == {"input": 12, "target": 12}
         assert np.array_equal(file["target/3"], _numbered(kind, 23))
     try:
         with closing(catalog_of(tmp_path, joined)) as found:

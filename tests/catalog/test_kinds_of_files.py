@@ -12,6 +12,7 @@ from loader_service.advice import label_advice
 from loader_service.errors import CatalogError
 from tests.catalog.advice import run_command_in, schemas_in
 from tests.support.catalogs import catalog_of, declared_catalog
+from tests.support.videos import frame_jpeg
 
 _PICTURE = (24, 32, 3)
 
@@ -235,3 +236,61 @@ def test_files_of_no_pairs_have_no_line_about_them(tmp_path, names):
     _write(tmp_path, names)
     with closing(catalog_of(tmp_path, *_files(tmp_path))) as found:
         assert not [line for line in found.left_out if "have the same n" in line]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("low", "high"), True),
+        (("rain", "norain"), True),
+        (("Train_A", "Train_B"), False),
+        (("flair", "t1ce"), True),
+        (("pre/city", "post/city"), True),
+        (("pan", "ms", "dem"), True),
+        (("t1", "t2"), False),
+    ],
+)
+@pytest.mark.parametrize("beside", [False, True])
+def test_pictures_in_files_that_words_alone_tell_apart_have_a_line_with_join(tmp_path, names, said, beside):
+    paths = [tmp_path / "data" / f"{name}.h5" for name in names]
+    for number, path in enumerate(paths):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with h5py.File(path, "w") as root:
+            root["images"] = np.full((7, *_PICTURE), number, np.uint8)
+            if beside:
+                root["boxes"] = np.full((7, 4), number, np.float32)
+    with closing(catalog_of(tmp_path, *paths)) as found:
+        lines = [line for line in found.left_out if "nothing is to be done if these are others, as of classes" in line]
+    assert bool(lines) is said
+    if said:
+        run_command_in(lines[0], tmp_path / "new")
+        served = _served(tmp_path, tmp_path / "new/joined.h5")
+        assert any(rows == 7 and fields >= len(names) for rows, fields in served)
+
+
+def _served(folder, path):
+    """Return the rows and fields of a file, or, where it is asked about, by each schema that is offered."""
+    try:
+        with closing(catalog_of(folder, path)) as found:
+            return [(found.frame_count, len(found.fields))]
+    except CatalogError as error:
+        served = []
+        for schema in schemas_in(str(error)):
+            with closing(declared_catalog(folder, schema, path)) as found:
+                served.append((found.frame_count, len(found.fields)))
+        return served
+
+
+def test_encoded_pictures_of_numbers_alone_have_that_line_too(tmp_path):
+    jpeg = np.frombuffer(frame_jpeg(0), np.uint8)
+    for name in ("hazy", "clear"):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as root:
+            for number in range(8):
+                root[str(number)] = jpeg
+    with closing(catalog_of(tmp_path)) as found:
+        (line,) = [line for line in found.left_out if "each of 2 files has 8 rows" in line]
+    run_command_in(line, tmp_path / "new")
+    with pytest.raises(CatalogError, match="one video with 2 cameras") as asked:
+        catalog_of(tmp_path, tmp_path / "new/joined.h5")
+    with closing(declared_catalog(tmp_path, schemas_in(str(asked.value))[0], tmp_path / "new/joined.h5")) as found:
+        assert (found.frame_counts.tolist(), [field.name for field in found.fields]) == ([8], ["clear", "hazy"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import unnumbered
-from loader_service.catalog.joining import Joined, how_to_join, join_by_numbers, what_is_alike
+from loader_service.catalog.joining import Joined, how_to_join, join_by_numbers, names_of_files, what_is_alike
 from loader_service.catalog.scan.kinds_of_files import WORDS, lines_of_kinds
+from loader_service.catalog.split_words import said_by
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -64,23 +64,35 @@ def _lines_of_wholes(files: Sequence[tuple[str, FileScan]]) -> list[str]:
 
 
 def _lines_of_equal_rows(files: Sequence[tuple[str, FileScan]]) -> list[str]:
-    """Return a line where a few tables of numbers have as many rows, and names with a word in common and other ones.
+    """Return a line where a few files have as many rows of the same fields, and names that words tell apart.
 
-    So lie features of the same pictures by several models, ``gap_ResNet50.h5`` and ``gap_Xception.h5``.
+    So lie pairs of pictures, ``low.h5`` and ``high.h5``, but also classes; and features of the same pictures by several
+    models, ``gap_ResNet50.h5`` and ``gap_Xception.h5``: tables of numbers, whose names have a word in common.
     """
     paths, counts = [path for path, _ in files], [int(scan.frame_counts.sum()) for _, scan in files]
-    tables = 1 < len(files) <= _MOST and all(scan.layout == "table" for _, scan in files)
-    pictures = any(field.kind == "image" for _, scan in files for field in scan.fields)
-    if not tables or pictures or len(set(counts)) > 1 or counts[0] < _LEAST_ROWS:
+    if not 1 < len(files) <= _MOST or len(set(counts)) > 1 or counts[0] < _LEAST_ROWS:
         return []
-    words = [set(filter(str.isalpha, _TOKEN.findall(Path(path).stem))) for path in paths]
-    if not set.intersection(*words) or len(set(map(unnumbered, paths))) < len(paths):
+    names = names_of_files(paths)
+    words = [set(filter(str.isalpha, _TOKEN.findall(name))) for name in names]
+    pictures = any(field.kind == "image" for _, scan in files for field in scan.fields)
+    told = _are_alike(files) and all(words) if pictures else _are_tables(files) and set.intersection(*words)
+    if not told or len(set(map(unnumbered, names))) < len(files) or any(map(said_by, names)):
         return []
     return [
         f"each of {counted(len(files), 'file')} has {counted(counts[0], 'row')}, as {paths[0]!r} and {paths[1]!r} do, "
         f"and serves samples of its own here; nothing is to be done if these are others"
-        f"{how_to_join(paths, counts, Joined.ROWS)}"
+        f"{', as of classes' * pictures}{how_to_join(paths, counts, Joined.ROWS)}"
     ]
+
+
+def _are_tables(files: Sequence[tuple[str, FileScan]]) -> bool:
+    return all(scan.layout == "table" for _, scan in files)
+
+
+def _are_alike(files: Sequence[tuple[str, FileScan]]) -> bool:
+    """Tell whether files have one video, or table, each, of the same datasets."""
+    forms = {tuple((field.source, field.kind) for field in scan.fields) for _, scan in files}
+    return len(forms) == 1 and all(len(scan.names) == 1 for _, scan in files)
 
 
 def _lines_of_pairs(paths: Sequence[str]) -> list[str]:
