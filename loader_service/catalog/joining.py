@@ -7,10 +7,12 @@ import os
 import re
 import shlex
 from enum import Enum
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import unnumbered
+from loader_service.catalog.natural import natural_key
 from loader_service.stores.urls import is_url
 
 if TYPE_CHECKING:
@@ -84,7 +86,27 @@ def join_by_numbers(paths: Sequence[str]) -> tuple[str, list[str]]:
 
     Empty where files are not of a few kinds with the same numbers, or names, each.
     """
-    patterns = _by_number(paths) or _by_folder(paths) or _by_ending(paths)
+    return _made_of(_by_number(paths) or _by_folder(paths) or _by_ending(paths))
+
+
+def join_by_name(paths: Sequence[str]) -> tuple[str, list[str]]:
+    """Return what `join_by_numbers` does of the files of two folders that a number tells apart: ``im1``, ``im2``.
+
+    Empty where the names in them count, in equal steps, as those of two recordings do.
+    """
+    patterns = _by_folder(paths, numbered=True)
+    stems = sorted({Path(path).stem for path in paths}, key=natural_key)
+    numbers = [int(found[-1]) for stem in stems if (found := re.findall("[0-9]+", stem))]
+    steps = {after - before for before, after in pairwise(numbers)}
+    count = len(numbers) == len(stems) and len(set(map(unnumbered, stems))) == 1 == len(steps)
+    return _made_of([] if count or len(patterns) > _TWO else patterns)
+
+
+#: Folders of halves of pairs.
+_TWO = 2
+
+
+def _made_of(patterns: list[str]) -> tuple[str, list[str]]:
     command = _command("join", *NUMBERS.split(), "-o", "joined", *patterns)
     return (f" and give those, 'joined/*.h5': `{command}`", patterns) if patterns else ("", [])
 
@@ -128,8 +150,11 @@ def _command(*words: str) -> str:
     return shlex.join(("loader-service", *words))
 
 
-def _by_folder(paths: Sequence[str]) -> list[str]:
-    """Return the files of a few folders as a pattern for each, if all have the same names there; else none."""
+def _by_folder(paths: Sequence[str], *, numbered: bool = False) -> list[str]:
+    """Return the files of a few folders as a pattern for each, if all have the same names there; else none.
+
+    `numbered`: whether only numbers tell the folders apart, which else are of no kinds.
+    """
     names: dict[str, set[str]] = {}
     for path in paths if not any(map(is_url, paths)) else ():
         folder, name = os.path.split(path)
@@ -137,7 +162,7 @@ def _by_folder(paths: Sequence[str]) -> list[str]:
     first = next(iter(names.values()), set())
     endings = {os.path.splitext(name)[1] for name in first}
     alike = all(each == first for each in names.values())
-    told = len(set(map(unnumbered, names))) == len(names)
+    told = len(set(map(unnumbered, names))) == (1 if numbered else len(names))
     if not (1 < len(names) <= _MOST_PARTS and alike and told and len(endings) == 1 and len(first) > 1):
         return []
     return [os.path.join(glob.escape(each), f"*{glob.escape(next(iter(endings)))}") for each in names]

@@ -294,3 +294,29 @@ def test_encoded_pictures_of_numbers_alone_have_that_line_too(tmp_path):
         catalog_of(tmp_path, tmp_path / "new/joined.h5")
     with closing(declared_catalog(tmp_path, schemas_in(str(asked.value))[0], tmp_path / "new/joined.h5")) as found:
         assert (found.frame_counts.tolist(), [field.name for field in found.fields]) == ([8], ["clear", "hazy"])
+
+
+@pytest.mark.parametrize(
+    ("folders", "names", "said"),
+    [
+        (("im1", "im2"), ("0001", "0002", "0010"), True),
+        (("s1", "s2"), ("roi_a", "roi_b"), True),
+        (("im1", "im2"), ("0", "1", "2"), False),
+        (("s1", "s2"), ("frame_10", "frame_20", "frame_30"), False),
+        (("im1", "im2", "im3"), ("a", "b"), False),
+        (("part0", "part1"), ("a", "b"), False),
+        (("video_0", "video_1"), ("a", "b"), False),
+        (("fold1", "fold2"), ("a", "b"), False),
+    ],
+)
+def test_two_numbered_folders_of_the_same_names_have_a_line_that_says_when_to_join(tmp_path, folders, names, said):
+    _write(tmp_path / "data", [f"{folder}/{name}.h5" for folder in folders for name in names])
+    with closing(catalog_of(tmp_path, *_files(tmp_path / "data"))) as found:
+        lines = [line for line in found.left_out if "nothing is to be done if these are others" in line]
+    assert bool(lines) is said
+    if said:
+        run_command_in(lines[0], tmp_path / "new")
+        with closing(catalog_of(tmp_path / "new/joined")) as joined:
+            (schema,) = schemas_in("".join(joined.left_out))
+        with closing(declared_catalog(tmp_path / "new/joined", schema)) as joined:
+            assert (joined.video_count, [field.name for field in joined.fields]) == (len(names), list(folders))

@@ -6,10 +6,19 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import unnumbered
-from loader_service.catalog.joining import Joined, how_to_join, join_by_numbers, names_of_files, what_is_alike
+from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
+from loader_service.catalog.joining import (
+    Joined,
+    how_to_join,
+    join_by_name,
+    join_by_numbers,
+    names_of_files,
+    what_is_alike,
+)
 from loader_service.catalog.scan.kinds_of_files import WORDS, lines_of_kinds
 from loader_service.catalog.split_words import said_by
+from loader_service.catalog.videos.lines.paired_rows import PORTION
+from loader_service.catalog.videos.sibling_groups import is_recording
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -98,9 +107,13 @@ def _are_alike(files: Sequence[tuple[str, FileScan]]) -> bool:
 def _lines_of_pairs(paths: Sequence[str]) -> list[str]:
     """Return a line where each number, or name, of files is there with each of a few words, whatever these are.
 
-    So lie pairs, ``A_000.h5`` and ``B_000.h5``, but also as many files of each class.
+    So lie pairs, ``A_000.h5`` and ``B_000.h5``, ``im1/a.h5`` and ``im2/a.h5``, but also as many files of each class.
     """
     joined, patterns = join_by_numbers(paths)
+    if not joined:
+        joined, patterns = join_by_name(paths)
+        folders = [basename_of(parent_of(pattern)) for pattern in patterns]
+        joined *= not any(is_recording(folder) or PORTION.fullmatch(folder) or said_by(folder) for folder in folders)
     if not joined:
         return []
     alike = what_is_alike(patterns)

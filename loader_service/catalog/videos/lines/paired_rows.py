@@ -120,7 +120,7 @@ def _of_portions(video: Episode) -> dict[str, str]:
     """Return the line of groups of a video that hold the same names, and are called as portions: ``set.000``."""
     groups: dict[str, set[str]] = {}
     for _, part in _timed(video):
-        if _PORTION.fullmatch(basename_of(parent_of(part.path))):
+        if PORTION.fullmatch(basename_of(parent_of(part.path))):
             groups.setdefault(parent_of(part.path), set()).add(basename_of(part.path))
     if len(groups) < 2 or len({frozenset(names) for names in groups.values()}) > 1:
         return {}
@@ -150,7 +150,7 @@ def _of_inner_groups(filled: Sequence[Episode]) -> dict[str, str]:
 
 
 #: What is written one after the other, with its number.
-_PORTION = re.compile(r"(set|part|chunk|batch|shard|block|piece|bucket|fold|split)s?[_ .-]?[0-9]+", re.IGNORECASE)
+PORTION = re.compile(r"(set|part|chunk|batch|shard|block|piece|bucket|fold|split)s?[_ .-]?[0-9]+", re.IGNORECASE)
 
 
 def _of_codes(table: Episode) -> dict[str, str]:
@@ -229,7 +229,7 @@ def _are_words(names: Sequence[str]) -> bool:
 
 
 def _are_tables(names: Sequence[str]) -> bool:
-    return _are_words(names) or all(map(_PORTION.fullmatch, names))
+    return _are_words(names) or all(map(PORTION.fullmatch, names))
 
 
 def _are_counted(names: Sequence[str]) -> bool:
