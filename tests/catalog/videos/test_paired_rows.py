@@ -196,3 +196,39 @@ def test_tables_of_numbered_parts_have_the_line_of_two_tables(tmp_path, name):
             root[own.format("labels")] = np.arange(8)
     with closing(catalog_of(tmp_path)) as found:
         assert [line for line in found.left_out if "have labels of their own" in line]
+
+
+@pytest.mark.parametrize(
+    ("names", "others", "served"),
+    [
+        (("flux_NO_halo", "flux_halo", "mask_NO_halo", "mask_halo"), (), ["flux_halo", "mask_halo"]),
+        (("frames_pos", "frames_neg"), ("angle",), ["frames_pos"]),
+        (("positive", "negative"), ("angle",), ["positive"]),
+        (("norain", "rain"), ("angle",), ["rain"]),
+        (("audio_with_drums", "audio_without_drums"), (), ["audio_with_drums"]),
+        (("positive", "negative", "anchor"), (), []),
+        (("frame", "frame_no"), (), []),
+        (("pos", "vel"), ("angle",), []),
+        (("normal", "abnormal_rmal"), ("angle",), []),
+    ],
+)
+def test_columns_of_a_word_and_its_opposite_have_a_line_whose_schema_serves_one_alone(tmp_path, names, others, served):
+    _write(tmp_path, dict.fromkeys(names, (6, 40)) | dict.fromkeys(others, (6,)))
+    _, lines = _lines(tmp_path)
+    lines = [line for line in lines if "opposites" in line]
+    assert bool(lines) is bool(served)
+    if served:
+        with closing(declared_catalog(tmp_path, schemas_in(lines[0])[0])) as found:
+            assert ([field.name for field in found.fields], found.frame_counts.tolist()) == (served, [6])
+
+
+def test_numbered_pictures_of_two_tables_have_a_line_whose_schema_serves_one_alone(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for number in range(12):
+            for side in "LR":
+                root[f"hr_{side}/{number}"] = np.full((24, 36, 3), number, np.uint8)
+                root[f"lr_{side}/{number}"] = np.full((12, 18, 3), number, np.uint8)
+    _, (line,) = _lines(tmp_path)
+    assert "row n of 'hr_L/*' and of 'hr_R/*' are served as one sample" in line
+    with closing(declared_catalog(tmp_path, schemas_in(line)[0])) as found:
+        assert ([field.name for field in found.fields], found.frame_counts.tolist()) == (["hr_L", "lr_L"], [12])

@@ -63,9 +63,8 @@ def line_of_two_tables(parts: Mapping[str, VideoField], are_words: Callable[[Seq
             return {}
         labelled = any(map(LABELS.fullmatch, first))
         inside = "" if masked else next(each for each in first if not LABELS.fullmatch(each))
-        fields = tuple(SchemaField.at(column.part.path, column.part.kind) for column in first.values())
-        shown = in_one_line(Schema(("files" if _is_encoded(first) else "table",), fields))
-        paths = first[inside].part.path, second[inside].part.path
+        shown = in_one_line(Schema(("files" if _are_files(first) else "table",), _fields_of(first)))
+        paths = _place_of(first[inside].part), _place_of(second[inside].part)
         maps = masked and all(len(column.part.shape) >= _PICTURE_AXES for each, column in first.items() if each)
         own = "masks" if maps else "labels" if labelled or masked else "columns"
         return {f"{paths[0]} (pairs)": _LINE.format(*paths, *map(basename_of, names[:2]), own, shown)}
@@ -108,5 +107,22 @@ def _are_alike(tables: Sequence[Mapping[str, _TableColumn]]) -> bool:
     return (deep and 0 < len(labels) < len(first)) or (films and not labels)
 
 
-def _is_encoded(table: Mapping[str, _TableColumn]) -> bool:
-    return any(column.part.frames for column in table.values())
+def _are_files(table: Mapping[str, _TableColumn]) -> bool:
+    """Tell whether rows are frames of a file: encoded, or a dataset each."""
+    return any(column.part.frames or "*" in column.part.pattern for column in table.values())
+
+
+def _fields_of(table: Mapping[str, _TableColumn]) -> tuple[SchemaField, ...]:
+    places = {_place_of(column.part): column.part for column in table.values()}
+    return tuple(
+        SchemaField.at(place, part.kind, part.shape if "*" in place else None, name=_STAR.sub("", place))
+        for place, part in places.items()
+    )
+
+
+_STAR = re.compile(r"[/_]?[*]")
+
+
+def _place_of(part: VideoField) -> str:
+    """Return the path of a column, or what stands for all of its datasets."""
+    return part.pattern if "*" in part.pattern else part.path
