@@ -232,9 +232,9 @@ def _read(
         first = group_nested(tree, frames)
     else:
         main = main_frames(frames)
-        if len(main) == len(frames) and options.label != GROUP and not tree.is_packed:
+        if main is frames and frames[1:] and options.label != GROUP and not tree.is_packed:
             refuse_kinds_by_name(frames)
-        first = group_frames(tree, main, apart=len(main) < len(frames))
+        first = group_frames(tree, main, apart=main is not frames)
     if first is None:
         raise nothing_found(hdf5, tree, aside)
     file = UndeclaredFile(hdf5, tree, aside, frames, first, options.label)

@@ -31,30 +31,35 @@ if TYPE_CHECKING:
     #: Sequences by their names, or their paths behind that of the kind, by pattern of the groups of a kind.
     Kinds = dict[str, dict[str, FoundVideo]]
 
+#: Two videos of two kinds.
+_FEWEST_SEQUENCES = 4
+
 #: More groups than these are classes.
 _MOST_KINDS = 8
 
 
-def main_frames(found: Sequence[FoundVideo]) -> list[FoundVideo]:
+def main_frames(found: Sequence[FoundVideo]) -> Sequence[FoundVideo]:
     """Return the sequences of one group, the pictures', where others beside it are surely fields of the same videos.
 
     All these groups are called as fields are, and numbers or ids name what is in them, the same ones in each, and as
-    long one by one.
+    long one by one. Where that is not so, it is what was given.
     """
-    kinds = _by_parent(found)
-    names = next(iter(kinds.values()), {})
+    kinds = _by_parent(found) if found[_FEWEST_SEQUENCES - 1 :] else {}
+    if not kinds:
+        return found
+    names = next(iter(kinds.values()))
     lengths = [[video.frame_count for video in each.values()] for each in kinds.values()]
     beside = len(set(map(parent_of, kinds))) == 1
     sure = beside and are_fields(kinds) and have_numbers_or_ids(names) and all(each == lengths[0] for each in lengths)
-    return list(names.values()) if sure else list(found)
+    return list(names.values()) if sure else found
 
 
 def refuse_kinds_by_name(found: Sequence[FoundVideo]) -> None:
     """Refuse sequences of which each has its namesake in every other group, unless they may well be classes.
 
-    Pictures that are a frame each are not looked at here.
     Of one name they are as long, or nearly. That groups are kinds is told by what these are called, or as their frames
-    are of several formats; or names that are no numbers are as long one by one.
+    are of several formats; or names that are no numbers are as long one by one. Pictures that are a frame each are not
+    looked at here.
 
     Raises
     ------

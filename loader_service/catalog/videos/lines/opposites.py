@@ -32,7 +32,7 @@ _OPPOSITES = (
     {("with",), ("without",)},
 )
 
-#: More columns are compared with each other for too long.
+#: Further columns are not compared with each other, which would take too long.
 _MOST_COLUMNS = 64
 
 
@@ -46,9 +46,9 @@ def line_of_opposites(parts: Mapping[str, VideoField]) -> dict[str, str]:
     parts
         All fields of the table with an entry for each row.
     """
-    if len(parts) > _MOST_COLUMNS or any("*" in part.pattern for part in parts.values()):
+    pairs = [pair for pair in combinations(list(parts)[:_MOST_COLUMNS], 2) if _are_opposites(*pair, parts)]
+    if not pairs or any("*" in part.pattern for part in parts.values()):
         return {}
-    pairs = [pair for pair in combinations(parts, 2) if _are_opposites(*pair, parts)]
     paired = {key for pair in pairs for key in pair}
     forms = {parts[key].form for key in paired}
     deep = [pair for pair in pairs if parts[pair[0]].shape or parts[pair[0]].frames]
@@ -63,7 +63,11 @@ def line_of_opposites(parts: Mapping[str, VideoField]) -> dict[str, str]:
 
 
 def _are_opposites(one: str, other: str, parts: Mapping[str, VideoField]) -> bool:
-    if parent_of(one) != parent_of(other) or parts[one].form != parts[other].form:
+    if (
+        parts[one].kind != parts[other].kind
+        or parts[one].form != parts[other].form
+        or parent_of(one) != parent_of(other)
+    ):
         return False
     words, others = (_WORD.findall(basename_of(key).lower()) for key in (one, other))
     begin = _in_common(words, others)
