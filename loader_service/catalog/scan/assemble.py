@@ -90,7 +90,8 @@ def assemble(
     merged, left_out = merge_fields(pairs, named, labelled=labelled)
     columns = _columns_of_all(files, merged.values(), video_names)
     facts = _add_fields(columns, files, merged, video_names)
-    labels, not_labels = label_fields(_labelled(filled, video_names), labelling, RESERVED.union(merged))
+    labelled_videos = _labelled(filled, video_names, by_rows=labelling.table is not None)
+    labels, not_labels = label_fields(labelled_videos, labelling, RESERVED.union(merged))
     for each in labels:
         columns[f"values.{len(facts)}"] = each.values
         facts.append(_label_facts(each, filled))
@@ -175,13 +176,17 @@ def _fetched(scans: Sequence[FileScan]) -> Fetched | None:
     )
 
 
-def _labelled(files: Sequence[Scanned], names: Sequence[str]) -> list[Labelled]:
-    """Return all videos, with what a CSV file may call them, and with the labels that their files give them."""
+def _labelled(files: Sequence[Scanned], names: Sequence[str], *, by_rows: bool) -> list[Labelled]:
+    """Return all videos, with what a CSV file may call them, and with the labels that their files give them.
+
+    `by_rows`: whether there is such a file; else no names of frames are looked for.
+    """
     videos = []
     chosen = iter(names)
     for each in files:
         inside = zip(each.scan.names, *(field.paths for field in each.scan.fields if field.paths), strict=True)
-        for inner, label, frames in zip(inside, each.scan.labels, frame_names(each.scan), strict=True):
+        of_frames = frame_names(each.scan) if by_rows else [()] * len(each.scan.names)
+        for inner, label, frames in zip(inside, each.scan.labels, of_frames, strict=True):
             name = next(chosen)
             paths = tuple(filter(None, dict.fromkeys(inner)))
             videos.append(Labelled(NamedVideo(each.path, name, paths, name != inner[0], frames), label))

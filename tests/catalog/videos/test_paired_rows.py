@@ -205,7 +205,7 @@ def test_tables_of_numbered_parts_have_the_line_of_two_tables(tmp_path, name):
         (("frames_pos", "frames_neg"), ("angle",), ["frames_pos"]),
         (("positive", "negative"), ("angle",), ["positive"]),
         (("norain", "rain"), ("angle",), ["rain"]),
-        (("audio_with_drums", "audio_without_drums"), (), ["audio_with_drums"]),
+        (("sound_with_drums", "sound_without_drums"), (), ["sound_with_drums"]),
         (("positive", "negative", "anchor"), (), []),
         (("frame", "frame_no"), (), []),
         (("pos", "vel"), ("angle",), []),

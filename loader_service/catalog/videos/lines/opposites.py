@@ -22,6 +22,9 @@ _LINE = (
 
 _WORD = re.compile(r"[A-Za-z]+|[0-9]+")
 
+#: Letters that one of two opposites has.
+IS_NEGATIVE = re.compile("no|neg|without", re.IGNORECASE)
+
 #: What says that something has not what the next word says.
 _NEGATIONS = frozenset({"no", "non", "not", "without"})
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_floating
 from loader_service.catalog.inner_paths import basename_of, differing_parts, join, parent_of, unnumbered
 from loader_service.catalog.videos.frame_axis import are_fields, are_numbered, have_numbers_or_ids, have_roles
-from loader_service.catalog.videos.lines.opposites import line_of_opposites
+from loader_service.catalog.videos.lines.opposites import IS_NEGATIVE, line_of_opposites
 from loader_service.catalog.videos.lines.two_tables import line_of_two_tables
 from loader_service.catalog.videos.readings import fields_of, in_one_line
 from loader_service.catalog.videos.sibling_groups import MOST_PARTS, is_recording
@@ -69,8 +69,8 @@ def lines_of_pairs(found: Found, tree: Tree) -> dict[str, str]:
         len(filled[0].parts) >= _LEAST_OF_TABLES and filled[0].frame_count > 1 and found.layout in {"table", "files"}
     )
     tables = line_of_two_tables(dict(_timed(filled[0])), _are_tables) if several else {}
-    if not tables and filled[0].frame_count > 1 and found.layout in {"table", "files"}:
-        tables = line_of_opposites(dict(_timed(filled[0])))
+    if not tables and found.layout in {"table", "files"} and any(map(IS_NEGATIVE.search, filled[0].parts)):
+        tables = line_of_opposites(dict(_timed(filled[0]))) if filled[0].frame_count > 1 else {}
     return tables or (_of_codes(filled[0]) or _of_fields(filled[0], tree) if found.layout == "table" else {})
 
 
