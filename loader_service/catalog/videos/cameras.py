@@ -175,7 +175,10 @@ def cameras_of_numbered(tree: Tree, seen: Sequences) -> Cameras:
     TwoReadingsError
         When names, or arrays, say that they are cameras, and lengths that they are not.
     """
-    return find_cameras(tree, seen) or _beside_each_other(tree, seen, classes=True)
+    try:
+        return find_cameras(tree, seen) or _beside_each_other(tree, seen, classes=True)
+    except TwoReadingsError as error:
+        raise with_fields_across(error, tree, seen) from error.__cause__
 
 
 def _beside_each_other(tree: Tree, seen: Sequences, *, classes: bool = False) -> Cameras:

@@ -7,10 +7,20 @@ those of cameras wherever they are: ``images/left`` beside ``times/left``.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.dtypes import is_number, is_text, is_vlen
-from loader_service.catalog.inner_paths import basename_of, differing_parts, grouped, lies_in, parent_of, upwards
+from loader_service.catalog.inner_paths import (
+    basename_of,
+    differing_parts,
+    grouped,
+    join,
+    key_in,
+    lies_in,
+    parent_of,
+    upwards,
+)
 from loader_service.catalog.videos.frame_axis import (
     DEVICE,
     are_numbered,
@@ -21,7 +31,7 @@ from loader_service.catalog.videos.frame_axis import (
 )
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError
 from loader_service.catalog.videos.sibling_groups import MOST_PARTS
-from loader_service.schema import SchemaField
+from loader_service.schema import VIDEO, SchemaField
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -35,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def named_after(tree: Tree, counts: Mapping[str, int]) -> set[str]:
-    """Return the datasets of other groups that have the name of a sequence, and an entry for each of its frames.
+    """Return the datasets of other groups that have, or lie in what has, the name of a sequence, and its length.
 
     They are of that sequence alone. There are none where names say what is seen, or a group has but one of them.
 
@@ -47,12 +57,12 @@ def named_after(tree: Tree, counts: Mapping[str, int]) -> set[str]:
         The frames of each sequence, by its path.
     """
     lengths = {(basename_of(path), count - less) for path, count in counts.items() for less in (0, 1)}
+    places = {place: name for held in _holders(tree, counts).values() for name, place in held.items()}
     return {
         info.path
-        for held in _holders(tree, counts).values()
-        for name, path in held.items()
-        for info in [tree.datasets.get(path)]
-        if info is not None and info.shape and (name, info.shape[0]) in lengths
+        for info in (tree.datasets.values() if places else ())
+        for place in upwards(info.path)
+        if place in places and info.shape and (places[place], info.shape[0]) in lengths
     }
 
 
@@ -71,14 +81,14 @@ def with_fields_across(error: TwoReadingsError, tree: Tree, seen: Sequences) -> 
     )
 
 
-def _say_what_is_seen(names: Collection[str]) -> bool:
+def _are_of_cameras(names: Collection[str]) -> bool:
     return have_roles(names) or all(map(DEVICE.search, names))
 
 
 def _holders(tree: Tree, paths: Collection[str]) -> Holders:
     """Return the groups that hold something of two names, or more, of sequences in others; none of names of cameras."""
     groups, names = set(map(parent_of, paths)), set(map(basename_of, paths))
-    if len(names) < 2 or _say_what_is_seen(names):
+    if len(names) < 2 or _are_of_cameras(names):
         return {}
     held: Holders = {}
     for path in tree.datasets:
@@ -94,31 +104,39 @@ def _fields_across(tree: Tree, seen: Sequences) -> list[SchemaField]:
     counts, *others = ({basename_of(path): seen.counts[path] for path in paths} for paths in groups.values())
     if len(counts) < 2 or any(each != counts for each in others) or len(groups) > MOST_PARTS:
         return []
-    if (
-        have_roles(counts)
-        or all(map(DEVICE.search, counts))
-        or (others and are_recordings(differing_parts(list(groups))))
-    ):
+    if _are_of_cameras(counts) or (others and are_recordings(differing_parts(list(groups)))):
         return []
-    kinds = {group: _kind(tree, counts, held) for group, held in _holders(tree, seen.counts).items()}
-    beside = {group: kind for group, kind in kinds.items() if kind}
-    words = Counter(map(basename_of, [*groups, *beside]))
-    names = {group: (basename_of(group) if words[basename_of(group)] == 1 else group) for group in [*groups, *beside]}
     fields = []
     for group, paths in groups.items():
-        name = names[group] or "frames"
-        whole = group and (others or paths[0] in tree.datasets)
         kind: FieldKind = "array" if paths[0] in seen.maps else "image"
+        whole = group and (others or paths[0] in tree.datasets)
+        name = group or "frames"
         own = SchemaField.across(group, kind, name=name) if whole else None
-        fields.append(own or seen.field(paths[0], "", in_group=True, name=name))
-    return [*fields, *(SchemaField.across(group, kind, name=names[group]) for group, kind in beside.items())]
+        fields.append((name, own or seen.field(paths[0], "", in_group=True, name=name)))
+    for group, held in _holders(tree, seen.counts).items():
+        for inner in _shared_inside(tree, held) if held.keys() == counts.keys() else ():
+            beside = _kind(tree, counts, {name: join(place, inner) for name, place in held.items()})
+            name = join(group, inner)
+            if beside:
+                fields.append((name, SchemaField.at(join(join(group, VIDEO), inner), beside, name=name)))
+    words = Counter(basename_of(name) for name, _ in fields)
+    return [replace(each, name=basename_of(n)) if words[basename_of(n)] == 1 else each for n, each in fields]
 
 
-def _kind(tree: Tree, counts: Mapping[str, int], held: Mapping[str, str]) -> FieldKind | None:
-    """Return what a group holds for each video, by its name; None if it lacks one, or what it has is of no one kind."""
-    if held.keys() != counts.keys():
-        return None
-    kinds = {_kind_of(tree.datasets.get(path), counts[name]) for name, path in held.items()}
+def _shared_inside(tree: Tree, held: Mapping[str, str]) -> list[str]:
+    """Return the paths at which all that a group holds by name has a dataset; an empty one where it is a dataset."""
+    inside: dict[str, list[str]] = {place: [] for place in held.values()}
+    for path in tree.datasets:
+        for place in upwards(path):
+            if place in inside:
+                inside[place].append(key_in(place, path))
+    first, *others = inside.values()
+    return [key for key in first if all(key in each for each in others)] or [""]
+
+
+def _kind(tree: Tree, counts: Mapping[str, int], paths: Mapping[str, str]) -> FieldKind | None:
+    """Return what is at a path for each video, by its name; None where it fits no video, or is of no one kind."""
+    kinds = {_kind_of(tree.datasets.get(path), counts[name]) for name, path in paths.items()}
     return kinds.pop() if len(kinds) == 1 else None
 
 

@@ -93,8 +93,8 @@ def _is_meant(folder, counts, fields):
 def test_names_that_another_group_has_again_are_those_of_videos(tmp_path, storage):
     silent = []
     for number, (beside, names, lengths) in enumerate(itertools.product(_BESIDE, _NAMES, ("equal", "unequal"))):
-        if storage == "numbered" and beside == "encoded":
-            continue
+        if (storage == "numbered" and beside == "encoded") or (len(_NAMES[names]) > 3 and beside != "labels"):
+            continue  # groups of numbered pictures beside datasets of pictures; and twelve videos of all other kinds
         folder = tmp_path / str(number)
         folder.mkdir()
         counts = _write(folder / "a.h5", storage, beside, _NAMES[names], lengths)
@@ -142,3 +142,28 @@ def test_groups_called_by_what_is_in_them_are_no_recordings(tmp_path):
     with closing(declared_catalog(tmp_path, schemas_in(str(caught.value))[0])) as found:
         assert [field.name for field in found.fields] == ["jpegs_256", "tvl1_flow_u", "tvl1_flow_v"]
         assert found.video_count == 3
+
+
+def test_what_lies_in_a_group_of_the_name_is_of_that_video(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for number, name in enumerate(("anna", "bob", "carl")):
+            _write_encoded(file, f"frames/{name}", number, 6)
+            file[f"marks/{name}/pose"] = np.zeros((6, 17, 2), np.float32)
+    with pytest.raises(CatalogError, match="with a field in each group or one video with 3 cameras or") as caught:
+        catalog_of(tmp_path)
+    with closing(declared_catalog(tmp_path, schemas_in(str(caught.value))[0])) as found:
+        assert found.frame_counts.tolist() == [6, 6, 6]
+        assert [field.name for field in found.fields] == ["frames", "pose"]
+
+
+def test_a_raw_dataset_a_frame_is_of_the_video_that_its_group_names(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for number, name in enumerate(("anna", "bob", "carl")):
+            for frame in range(6):
+                file[f"frames/{name}/{frame}"] = np.full((12, 16, 3), number, np.uint8)
+            _write_labels(file, f"labels/{name}", number, 6)
+    with pytest.raises(CatalogError, match="with a field in each group or one video with 3 cameras or") as caught:
+        catalog_of(tmp_path)
+    with closing(declared_catalog(tmp_path, schemas_in(str(caught.value))[0])) as found:
+        assert found.frame_counts.tolist() == [6, 6, 6]
+        assert [field.name for field in found.fields] == ["frames", "labels"]
