@@ -104,8 +104,9 @@ def _fields_across(tree: Tree, seen: Sequences) -> list[SchemaField]:
     counts, *others = ({basename_of(path): seen.counts[path] for path in paths} for paths in groups.values())
     if len(counts) < 2 or any(each != counts for each in others) or len(groups) > MOST_PARTS:
         return []
-    if _are_of_cameras(counts) or (others and are_recordings(differing_parts(list(groups)))):
-        return []
+    words = differing_parts(list(groups))
+    if _are_of_cameras(counts) or (others and (are_numbered(words) or not mention_fields(words))):
+        return []  # recordings, or classes
     fields = []
     for group, paths in groups.items():
         kind: FieldKind = "array" if paths[0] in seen.maps else "image"
@@ -119,8 +120,8 @@ def _fields_across(tree: Tree, seen: Sequences) -> list[SchemaField]:
             name = join(group, inner)
             if beside:
                 fields.append((name, SchemaField.at(join(join(group, VIDEO), inner), beside, name=name)))
-    words = Counter(basename_of(name) for name, _ in fields)
-    return [replace(each, name=basename_of(n)) if words[basename_of(n)] == 1 else each for n, each in fields]
+    alike = Counter(basename_of(name) for name, _ in fields)
+    return [replace(each, name=basename_of(n)) if alike[basename_of(n)] == 1 else each for n, each in fields]
 
 
 def _shared_inside(tree: Tree, held: Mapping[str, str]) -> list[str]:
