@@ -110,8 +110,7 @@ def assemble(
             *left_out,
             *not_labels,
             *lines_of_uncut(pairs),
-            *lines_of_file_kinds(pairs),
-            *lines_of_one_file((each.path, each.scan.status) for each in filled),
+            *(lines_of_one_file((each.path, each.scan.status) for each in filled) or lines_of_file_kinds(pairs)),
         ),
         fetched=_fetched(scans),
     )

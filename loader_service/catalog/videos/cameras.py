@@ -90,7 +90,7 @@ def find_cameras(tree: Tree, seen: Sequences) -> Cameras:
     for sets in _by_height(counts):
         names = [{key_in(root, path) for path in paths} for root, paths in sets.items()]
         varying = _varying(names[0]) if len(names[0]) > 1 and all(each == names[0] for each in names) else []
-        if not varying or not all(map(_are_cameras, varying)):
+        if not varying or not (all(map(_are_cameras, varying)) or _lie_apart(sets, names[0])):
             continue
         equal = all(len({counts[path] for path in paths}) == 1 for paths in sets.values())
         numbered = any(map(are_numbered, varying))  # of devices, but perhaps of videos
@@ -107,6 +107,12 @@ def find_cameras(tree: Tree, seen: Sequences) -> Cameras:
     return {}
 
 
+def _lie_apart(sets: Cameras, keys: Collection[str]) -> bool:
+    """Tell whether groups that numbers tell apart hold the same sequences, at several depths: ``a``, ``gt/b``."""
+    depths = {key.count("/") for key in keys}
+    return len(depths) > 1 < len(sets) and are_numbered(differing_parts(list(sets)))
+
+
 def _by_height(counts: Mapping[str, int]) -> Iterator[Cameras]:
     """Yield the sequences by each group that may be their video, the highest first."""
     for depth in range(min((path.count("/") + 1 for path in counts), default=0)):
@@ -114,10 +120,10 @@ def _by_height(counts: Mapping[str, int]) -> Iterator[Cameras]:
 
 
 def _varying(paths: Collection[str]) -> list[set[str]]:
-    """Return the names at each place at which paths differ; nothing if they have other depths."""
+    """Return the names at each place at which paths differ; where they have other depths, their paths as names."""
     parts = [path.split("/") for path in sorted(paths)]
     if len({len(each) for each in parts}) > 1:
-        return []
+        return [{path.replace("/", "_") for path in paths}]
     return [names for names in map(set, zip(*parts, strict=True)) if len(names) > 1]
 
 
