@@ -89,8 +89,10 @@ def find_cameras(tree: Tree, seen: Sequences) -> Cameras:
     counts = seen.counts
     for sets in _by_height(counts):
         names = [{key_in(root, path) for path in paths} for root, paths in sets.items()]
-        varying = _varying(names[0]) if len(names[0]) > 1 and all(each == names[0] for each in names) else []
-        if not varying or not (all(map(_are_cameras, varying)) or _lie_apart(sets, names[0])):
+        if len(names[0]) < 2 or any(each != names[0] for each in names):
+            continue
+        varying = _varying(names[0])
+        if not (varying and all(map(_are_cameras, varying))) and not _lie_apart(sets, names[0]):
             continue
         equal = all(len({counts[path] for path in paths}) == 1 for paths in sets.values())
         numbered = any(map(are_numbered, varying))  # of devices, but perhaps of videos
@@ -120,10 +122,10 @@ def _by_height(counts: Mapping[str, int]) -> Iterator[Cameras]:
 
 
 def _varying(paths: Collection[str]) -> list[set[str]]:
-    """Return the names at each place at which paths differ; where they have other depths, their paths as names."""
+    """Return the names at each place at which paths differ; nothing if they have other depths."""
     parts = [path.split("/") for path in sorted(paths)]
     if len({len(each) for each in parts}) > 1:
-        return [{path.replace("/", "_") for path in paths}]
+        return []
     return [names for names in map(set, zip(*parts, strict=True)) if len(names) > 1]
 
 
