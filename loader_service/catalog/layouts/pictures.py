@@ -128,9 +128,10 @@ def _check_one_picture(hdf5: HDF5File, video: FoundVideo, located: Located, heig
         data = _read(hdf5, video, located, 0, _MOST_PICTURE_BYTES)
     if goes_on(data):
         raise CatalogError(
-            f"{video.dataset_path!r}, frame 0: expected one image, found several one after the other, and no list "
-            "says where each begins; write the images as vlen uint8, an element for each, or those of a video in a "
-            "dataset of its own with one called 'offsets' beside it, (images,), of the first byte of each"
+            f"{video.dataset_path!r}, frame 0: expected one image, found several one after the other, and no list is "
+            "called as those that say where each begins; write the images as vlen uint8, an element for each, or those "
+            "of a video in a dataset of its own with one called 'offsets' beside it, (images,), of the first byte of "
+            "each"
         )
 
 
