@@ -245,6 +245,8 @@ def test_files_of_no_pairs_have_no_line_about_them(tmp_path, names):
         (("rain", "norain"), True),
         (("Train_A", "Train_B"), False),
         (("flair", "t1ce"), True),
+        (("A", "B"), True),
+        (("a", "b"), False),
         (("pre/city", "post/city"), True),
         (("pan", "ms", "dem"), True),
         (("t1", "t2"), False),

@@ -84,7 +84,8 @@ def _lines_of_equal_rows(files: Sequence[tuple[str, FileScan]]) -> list[str]:
     names = names_of_files(paths)
     words = [set(filter(str.isalpha, _TOKEN.findall(name))) for name in names]
     pictures = any(field.kind == "image" for _, scan in files for field in scan.fields)
-    told = _are_alike(files) and all(words) if pictures else _are_tables(files) and set.intersection(*words)
+    common = set.intersection(*words)
+    told = _are_alike(files) and _say_more(words, common) if pictures else _are_tables(files) and common
     if not told or len(set(map(unnumbered, names))) < len(files) or any(map(said_by, names)):
         return []
     return [
@@ -92,6 +93,12 @@ def _lines_of_equal_rows(files: Sequence[tuple[str, FileScan]]) -> list[str]:
         f"and serves samples of its own here; nothing is to be done if these are others"
         f"{', as of classes' * pictures}{how_to_join(paths, counts, Joined.ROWS)}"
     ]
+
+
+def _say_more(words: Sequence[set[str]], common: set[str]) -> bool:
+    """Tell whether names, but one perhaps, have words that not all have; small letters count shards, as numbers do."""
+    own = [{word for word in each - common if len(word) > 1 or word.isupper()} for each in words]
+    return sum(map(bool, own)) >= len(own) - 1
 
 
 def _are_tables(files: Sequence[tuple[str, FileScan]]) -> bool:
