@@ -39,9 +39,11 @@ def lines_of_class_pictures(tree: Tree, found: Found) -> dict[str, str]:
     if found.layout != "groups" or len(set(groups)) < max(2, len(pictures)):
         return {}
     words = differing_parts(groups)
+    parts = [part for _, part in filter(None, pictures)]
     if have_numbers_or_ids(words) or have_roles(words) or any(map(is_recording, words)):
         return {}
-    parts = [part for _, part in filter(None, pictures)]
+    if len({len(part.shape) for part in parts}) > 1:  # pictures beside masks are no classes
+        return {}
     shape = None if parts[0].frames is not None else common_shape([part.shape for part in parts])
     pattern = common_pattern(groups)
     if any(matches(pattern, info.parent) and info.parent not in groups for info in tree.datasets.values()):
