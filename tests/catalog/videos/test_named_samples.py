@@ -73,3 +73,34 @@ def test_cameras_of_one_frame_have_no_line(tmp_path):
     with closing(catalog_of(tmp_path)) as found:
         assert len(found.fields) == 4
         assert not any("(names)" in line for line in found.left_out)
+
+
+@pytest.mark.parametrize("names", [_WORDS, ("000003", "000010", "000031"), ("ISIC_17a", "ISIC_32b", "ISIC_47c")])
+@pytest.mark.parametrize("endings", [("images", "masks"), ("A", "B")], ids="-".join)
+@pytest.mark.parametrize("encoded", [False, True])
+def test_names_with_the_same_endings_have_a_question_or_a_line_with_the_schema_for_samples(
+    tmp_path, names, endings, encoded
+):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for number, name in enumerate(names):
+            for ending in endings:
+                raw, jpeg = np.full((24, 32, 3), number, np.uint8), np.frombuffer(jpegs(number, 1)[0], np.uint8)
+                file[f"{name}_{ending}"] = jpeg if encoded else raw
+    try:
+        with closing(catalog_of(tmp_path)) as found:
+            said = next(line for line in found.left_out if "(names)" in line)
+    except CatalogError as error:
+        said = str(error)
+    served = []
+    for schema in schemas_in(said):
+        with closing(declared_catalog(tmp_path, schema)) as found:
+            served.append((names_of(found), len(found.fields)))
+    assert ([*names], len(endings)) in served
+
+
+def test_names_with_other_endings_each_have_no_line(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for name in ("bus_a", "cat_b", "dog_c", "elk_d"):
+            file[name] = np.frombuffer(jpegs(0, 1)[0], np.uint8)
+    with closing(catalog_of(tmp_path)) as found:
+        assert not [line for line in found.left_out if "if each is a sample, " in line]

@@ -60,24 +60,36 @@ def refuse_named_samples(tree: Tree, found: Found, kind_of: KindOf) -> None:
 
 
 def lines_of_named_samples(tree: Tree, found: Found, kind_of: KindOf) -> dict[str, str]:
-    """Return a line for pictures and maps of several names that are fields of one frame, with a schema for samples."""
-    if found.episodes[1:] or found.episodes[0].frame_count != 1 or found.episodes[0].root is None:
+    """Return a line for pictures and maps of several names with the same endings, with a schema for samples.
+
+    They are fields of one frame, or a video of one frame each; the endings may be any words.
+    """
+    filled = found.filled
+    if not filled or filled[0].frame_count != 1 or found.layout not in {"groups", "files"}:
         return {}
+    single = not found.episodes[1:]
+    if not single and any(each.root is not None or each.frame_count > 1 for each in filled):
+        return {}
+    served = {part.path for each in filled for part in each.parts.values()}
+    as_what = "fields of one frame" if single else "videos of one frame each"
     lines = {}
-    for group, samples in _by_group(tree, {part.path for part in found.episodes[0].parts.values()}):
+    for group, samples in _by_group(tree, served, any_words=True):
         schema = in_one_line(_reading(group, samples, kind_of).schema)
         lines[f"{group or '/'} (names)"] = (
-            f"all of {counted(len(samples), 'name')} such as {next(iter(samples))!r} are fields of one frame; if each "
-            f"is a sample, {schema} in a --schema makes it one, in a file"
+            f"all of {counted(len(samples), 'name')} such as {next(iter(samples))!r} are {as_what}; if each is a "
+            f"sample, {schema} in a --schema makes it one, in a file"
         )
     return lines
 
 
-def _by_group(tree: Tree, served: set[str]) -> list[tuple[str, Samples]]:
-    """Return, by group, datasets of words that each have the same few things to see, of which some are served."""
+def _by_group(tree: Tree, served: set[str], *, any_words: bool = False) -> list[tuple[str, Samples]]:
+    """Return, by group, datasets of words that each have the same few things to see, of which some are served.
+
+    `any_words`: whether any words may say what is seen, and numbers whose it is.
+    """
     found = []
     for group, members in in_groups(tree.datasets.values()).items():
-        samples = _samples_of(members) if len(members) > _LEAST else {}
+        samples = _samples_of(members, any_words=any_words) if len(members) > _LEAST else {}
         if samples and all(_are_shown(each, served) for each in samples.values()):
             found.append((group, samples))
     return found
@@ -93,17 +105,22 @@ def _are_shown(sample: dict[str, DatasetInfo], served: set[str]) -> bool:
 _LEAST = 3
 
 
-def _samples_of(members: Sequence[DatasetInfo]) -> Samples:
+#: Things to see of one sample, where any words say them.
+_MOST_KINDS = 4
+
+
+def _samples_of(members: Sequence[DatasetInfo], *, any_words: bool) -> Samples:
     """Return datasets by word and by what is seen, if all are so named, and words are no cameras, nor numbers."""
     samples: Samples = {}
     for info in members:
         name = _NAME.fullmatch(info.basename)
-        if name is None or not say_what_is_seen([name["seen"]]):
+        if name is None or not (any_words or say_what_is_seen([name["seen"]])):
             return {}
         samples.setdefault(name["word"], {})[name["seen"]] = info
     seen = {frozenset(each) for each in samples.values()}
-    words = len({unnumbered(word) for word in samples}) > 1
-    if not words or len(seen) > 1 or len(next(iter(seen))) < 2 or _are_seen(samples):
+    words = len(samples) > 1 if any_words else len({unnumbered(word) for word in samples}) > 1
+    kinds = len(next(iter(seen)))
+    if not words or len(seen) > 1 or kinds < 2 or (any_words and kinds > _MOST_KINDS) or _are_seen(samples):
         return {}
     return samples if all(map(_are_maps, samples.values())) else {}
 
