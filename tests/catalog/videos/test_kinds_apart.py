@@ -11,6 +11,7 @@ import pytest
 from loader_service.errors import CatalogError
 from loader_service.scan_options import GROUP
 from tests.catalog.advice import schemas_in
+from tests.public_layouts.pictures import jpegs, write_vlen
 from tests.support.catalogs import catalog_of, declared_catalog
 
 _NUMBERED = ("video_1", "video_2", "video_10")
@@ -45,6 +46,22 @@ def test_sequences_of_the_same_names_have_a_line_with_the_schema_that_makes_them
     with closing(declared_catalog(tmp_path, schemas_in(line)[0])) as found:
         assert found.frame_counts.tolist() == list(counts)
         assert {facts.sources for facts in found.facts} == {(f"{group}/{{video}}",) for group in kinds}
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+def test_the_schema_names_what_lies_in_a_group_a_video(tmp_path, encoded):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for group in ("Archery", "Bowling"):
+            for number in range(3):
+                if encoded:
+                    write_vlen(root, f"{group}/v{number}/rgb", jpegs(number, 5 + number))
+                else:
+                    root[f"{group}/v{number}/rgb"] = np.zeros((5 + number, *_FRAME, 3), np.uint8)
+    with closing(catalog_of(tmp_path)) as found:
+        lines = _lines(found)
+    for schema in schemas_in(lines[0]) if lines or not encoded else ():
+        with closing(declared_catalog(tmp_path, schema)) as found:
+            assert found.frame_counts.tolist() == [5, 6, 7]
 
 
 @pytest.mark.parametrize(

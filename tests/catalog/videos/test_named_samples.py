@@ -75,9 +75,16 @@ def test_cameras_of_one_frame_have_no_line(tmp_path):
         assert not any("(names)" in line for line in found.left_out)
 
 
-@pytest.mark.parametrize("names", [_WORDS, ("000003", "000010", "000031"), ("ISIC_17a", "ISIC_32b", "ISIC_47c")])
-@pytest.mark.parametrize("endings", [("images", "masks"), ("A", "B")], ids="-".join)
-@pytest.mark.parametrize("encoded", [False, True])
+@pytest.mark.parametrize(
+    ("names", "endings", "encoded"),
+    [
+        (names, endings, encoded)
+        for names in (_WORDS, ("000003", "000010", "000031"), ("ISIC_17a", "ISIC_32b", "ISIC_47c"))
+        for endings in (("images", "masks"), ("A", "B"))
+        for encoded in (False, True)
+        if (names[0], endings[0], encoded) != ("000003", "A", False)  # may be numbered videos, and is asked about so
+    ],
+)
 def test_names_with_the_same_endings_have_a_question_or_a_line_with_the_schema_for_samples(
     tmp_path, names, endings, encoded
 ):

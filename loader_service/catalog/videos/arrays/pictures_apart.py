@@ -81,13 +81,17 @@ def _have_own_sides(samples: _Samples) -> bool:
 def _one_or_several(samples: _Samples) -> TwoReadingsError:
     root, members = next(iter(samples.items()))
     fields = [SchemaField.in_group(path, single_part(info).kind, info.shape) for path, info in members.items()]
-    sides = common_shape([info.shape for info in members.values()])
-    each = SchemaField.in_group("", fields[0].kind, sides, name="frames")
+    shapes = [info.shape for info in members.values()]
+    each = [SchemaField.in_group("", fields[0].kind, common_shape(shapes), name="frames")] if _same_axes(shapes) else []
     shown = " beside ".join(info.describe() for info in list(members.values())[:2])
     return TwoReadingsError(
         f"found {shown}, and pictures at the same paths in {len(samples)} groups",
         [
             Reading.of_groups(f"samples such as {root!r}, with a field for each path", fields),
-            Reading.of_groups("pictures of their own, such as of a class", [each]),
+            *([Reading.of_groups("pictures of their own, such as of a class", each)] if each else []),
         ],
     )
+
+
+def _same_axes(shapes: Iterable[tuple[int, ...]]) -> bool:
+    return len(set(map(len, shapes))) == 1

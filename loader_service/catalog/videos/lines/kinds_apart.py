@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import basename_of, parent_of
+from loader_service.catalog.inner_paths import basename_of, join, key_in, parent_of
 from loader_service.catalog.videos.frame_axis import DEVICE, are_numbered, have_roles
 from loader_service.catalog.videos.readings import in_one_line, with_own_names
-from loader_service.schema import Schema, SchemaField
+from loader_service.schema import VIDEO, Schema, SchemaField
 from loader_service.sizes import counted
 
 if TYPE_CHECKING:
@@ -48,7 +48,10 @@ def lines_of_kinds_apart(found: Found) -> dict[str, str]:
         return {}
     first = [next(iter(each.items())) for each in kinds.values()]
     shown = " and ".join(repr(f"{group}/{name}") for group, (name, _) in zip(kinds, first, strict=True))
-    fields = [SchemaField.across(group, part.kind) for group, (_, (_, part)) in zip(kinds, first, strict=True)]
+    fields = [
+        SchemaField.at(join(join(group, VIDEO), _inside(part, join(group, name))), part.kind, name=basename_of(group))
+        for group, (name, (_, part)) in zip(kinds, first, strict=True)
+    ]
     plain = all(part.digits < 0 for each in kinds.values() for _, part in each.values())
     schema = in_one_line(with_own_names(Schema(("groups",), tuple(fields))))
     remedy = (
@@ -60,6 +63,11 @@ def lines_of_kinds_apart(found: Found) -> dict[str, str]:
         f"{next(iter(sequences))} (pairs)": f"{counted(len(kinds), 'group')} hold sequences of the same names, one by "
         f"one as long, such as {shown}, and {what}; if they are of the same videos, and no classes, {remedy}, in a file"
     }
+
+
+def _inside(part: VideoField, path: str) -> str:
+    """Return the path of a field in the group of its video; empty where that is a dataset, or has a frame a dataset."""
+    return key_in(path, part.path) if part.digits < 0 else ""
 
 
 def _kinds(sequences: Mapping[str, tuple[int, VideoField]]) -> Kinds:
