@@ -81,6 +81,7 @@ from loader_service.catalog.videos.lines.class_names import lines_of_classes
 from loader_service.catalog.videos.lines.class_pictures import lines_of_class_pictures
 from loader_service.catalog.videos.lines.few_channels import lines_of_few_channels
 from loader_service.catalog.videos.lines.kinds_apart import lines_of_kinds_apart
+from loader_service.catalog.videos.lines.kinds_with_gaps import lines_of_kinds_with_gaps
 from loader_service.catalog.videos.lines.names_of_frames import lines_of_times, lines_of_words
 from loader_service.catalog.videos.lines.names_with_more import lines_of_names_with_more
 from loader_service.catalog.videos.lines.numbered_beside import lines_of_numbered_beside
@@ -155,6 +156,7 @@ LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_times(file.found),
     lambda file: lines_of_names_with_more(file.found),
     lambda file: {} if file.label == GROUP else lines_of_kinds_apart(file.found),
+    lambda file: {} if file.label == GROUP or not file.frames else lines_of_kinds_with_gaps(file.found),
     lambda file: lines_of_numbered_beside(file.tree, file.found, file.aside, file.kind_of_picture),
     lambda file: lines_of_other_numbers(file.found),
     lambda file: lines_of_few(file.found),
