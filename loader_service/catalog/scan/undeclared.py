@@ -14,6 +14,7 @@ from loader_service.catalog.names import LABEL_NAMES
 from loader_service.catalog.patterns import matches
 from loader_service.catalog.scan.most_left_out import line_of_most
 from loader_service.catalog.scan.rows_alone import lines_of_rows_alone
+from loader_service.catalog.scan.said_of_videos import said_of
 from loader_service.catalog.scan.stills import (
     as_still,
     decide_by_numbers,
@@ -24,25 +25,23 @@ from loader_service.catalog.scan.stills import (
 from loader_service.catalog.scan.undeclared_file import UndeclaredFile
 from loader_service.catalog.scan.unknown_files import nothing_found, with_numbers_beside
 from loader_service.catalog.scan.unnamed_pictures import without_unnamed
-from loader_service.catalog.scan.values_beside import lines_of_values_beside
 from loader_service.catalog.videos.arrays.across_groups import add_across, add_values_across
 from loader_service.catalog.videos.arrays.class_groups import refuse_names_of_groups
 from loader_service.catalog.videos.arrays.deeper_groups import add_deeper
 from loader_service.catalog.videos.arrays.empty_arrays import add_empty
 from loader_service.catalog.videos.arrays.left_over import refuse_bounds_alone, refuse_most_left_out, refuse_own_tables
-from loader_service.catalog.videos.arrays.named_samples import lines_of_named_samples, refuse_named_samples
+from loader_service.catalog.videos.arrays.named_samples import refuse_named_samples
 from loader_service.catalog.videos.arrays.named_sequences import (
     alike_groups,
     numbers_beside,
     readings_of,
     sequences_of,
 )
-from loader_service.catalog.videos.arrays.number_readings import lines_of_numbers
 from loader_service.catalog.videos.arrays.numbered_videos import add_beside_encoded
 from loader_service.catalog.videos.arrays.rows_of_splits import refuse_rows_of_splits
 from loader_service.catalog.videos.arrays.two_numbers import refuse_two_numbers_encoded
 from loader_service.catalog.videos.arrays.without_frames import find_without_frames
-from loader_service.catalog.videos.aside.second_names import lines_of_second_names, without_second_names
+from loader_service.catalog.videos.aside.second_names import without_second_names
 from loader_service.catalog.videos.aside.set_aside import (
     refuse_sparse_rows,
     refuse_without_complex,
@@ -57,16 +56,13 @@ from loader_service.catalog.videos.beside.fields_beside import add_members, chec
 from loader_service.catalog.videos.beside.flat_lists import lists_of_rows
 from loader_service.catalog.videos.beside.foreign_bytes import foreign_bytes, refuse_foreign_alone, with_folded
 from loader_service.catalog.videos.beside.labels_apart import refuse_labels_apart
-from loader_service.catalog.videos.beside.numbers_in_step import lines_of_other_numbers
 from loader_service.catalog.videos.beside.pictures_as_numbers import (
-    lines_of_flat_pixels,
     refuse_inner_images,
     refuse_widened_rows,
 )
 from loader_service.catalog.videos.beside.single_entries import add_beside_pictures, add_constants
-from loader_service.catalog.videos.bounds.first_and_last import lines_of_first_and_last
 from loader_service.catalog.videos.bounds.rows_of_lists import with_rows_of_lists
-from loader_service.catalog.videos.encoded.few_pictures import lines_of_few, refuse_few_apart
+from loader_service.catalog.videos.encoded.few_pictures import refuse_few_apart
 from loader_service.catalog.videos.encoded.frame_groups import refuse_frame_groups
 from loader_service.catalog.videos.encoded.kinds_by_name import main_frames, refuse_kinds_by_name
 from loader_service.catalog.videos.encoded.nested_videos import are_nested, group_nested
@@ -74,20 +70,9 @@ from loader_service.catalog.videos.encoded.paired_groups import refuse_paired_gr
 from loader_service.catalog.videos.encoded.same_names import refuse_same_names
 from loader_service.catalog.videos.end_to_end import cut_at_ends
 from loader_service.catalog.videos.episodes import Found, frames_part, group_frames
-from loader_service.catalog.videos.lines.alike_groups import lines_of_alike_groups
-from loader_service.catalog.videos.lines.camera_groups import lines_of_camera_groups
-from loader_service.catalog.videos.lines.chance_notes import lines_of_chance, lines_of_zeros
+from loader_service.catalog.videos.lines.chance_notes import lines_of_zeros
 from loader_service.catalog.videos.lines.class_names import lines_of_classes
-from loader_service.catalog.videos.lines.class_pictures import lines_of_class_pictures
-from loader_service.catalog.videos.lines.few_channels import lines_of_few_channels
-from loader_service.catalog.videos.lines.kinds_apart import lines_of_kinds_apart
-from loader_service.catalog.videos.lines.kinds_with_gaps import lines_of_kinds_with_gaps
-from loader_service.catalog.videos.lines.names_of_frames import lines_of_times, lines_of_words
-from loader_service.catalog.videos.lines.names_with_more import lines_of_names_with_more
-from loader_service.catalog.videos.lines.numbered_beside import lines_of_numbered_beside
-from loader_service.catalog.videos.lines.paired_rows import lines_of_pairs
-from loader_service.catalog.videos.lines.row_notes import lines_of_rows
-from loader_service.catalog.videos.lines.unfilled import lines_of_chunks, lines_of_rings, lines_of_unfilled
+from loader_service.catalog.videos.lines.unfilled import lines_of_rings
 from loader_service.catalog.videos.lines.unused import unused, unused_attributes
 from loader_service.catalog.videos.numbered import split_by_names
 from loader_service.catalog.videos.numbers_of_frames import words_of_other_numbers
@@ -142,34 +127,6 @@ STEPS: tuple[Callable[[UndeclaredFile], Found | None], ...] = (
     lambda file: refuse_inner_images(file.hdf5, file.found),
     # Videos without rows: nothing is asked of them.
     lambda file: None if file.frames else add_empty(file.tree, file.found),
-)
-
-#: What is said of videos that may be read otherwise, as lines of what is no field; of those that `pack` wrote, nothing.
-#: None looks at the lines of others.
-LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
-    lambda file: lines_of_rows(file.found, file.hdf5.entries, file.tree),
-    lambda file: lines_of_chance(file.found, file.hdf5.entries),
-    lambda file: lines_of_few_channels(file.tree, file.found),
-    lambda file: lines_of_flat_pixels(file.found, file.hdf5.entries),
-    lambda file: lines_of_pairs(file.found, file.tree),
-    lambda file: lines_of_words(file.found),
-    lambda file: lines_of_times(file.found),
-    lambda file: lines_of_names_with_more(file.found),
-    lambda file: {} if file.label == GROUP else lines_of_kinds_apart(file.found),
-    lambda file: {} if file.label == GROUP or not file.frames else lines_of_kinds_with_gaps(file.found),
-    lambda file: lines_of_numbered_beside(file.tree, file.found, file.aside, file.kind_of_picture),
-    lambda file: lines_of_other_numbers(file.found),
-    lambda file: lines_of_few(file.found),
-    lambda file: lines_of_named_samples(file.tree, file.found, file.kind_of_picture),
-    lambda file: lines_of_alike_groups(file.found),
-    lambda file: lines_of_camera_groups(file.tree, file.found),
-    lambda file: lines_of_class_pictures(file.tree, file.found),
-    lambda file: lines_of_numbers(file.found),
-    lambda file: lines_of_first_and_last(file.tree, file.found, file.hdf5.entries),
-    lambda file: lines_of_second_names(file.tree, file.found),
-    lambda file: lines_of_unfilled(file.found, file.hdf5.entries, file.rows),
-    lambda file: lines_of_chunks(file.found, file.chunk_counts),
-    lines_of_values_beside,
 )
 
 
@@ -314,9 +271,7 @@ def _refuse_arrays(file: UndeclaredFile) -> None:
 def _say(file: UndeclaredFile, options: ScanOptions) -> None:
     """Add a line for each thing that may be read otherwise, and for all that is in no field."""
     found = file.found
-    said: dict[str, str] = {}
-    for lines in () if file.tree.is_packed else LINES:
-        said |= lines(file)
+    said = said_of(file)
     zeros = lines_of_zeros(found, file.rows, said)
     # What a step has said of a thing, as of axes that the file names, is surer than what is guessed here.
     found.left_out.update({key: line for key, line in (said | zeros).items() if key not in found.left_out})
