@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.tree import DatasetInfo
 
 _DIGITS = re.compile(r"[0-9]{1,18}")
+_ENDING = re.compile(r"[.][A-Za-z][A-Za-z0-9]*$")
 _AT_END = re.compile(r"[0-9]+$")
 
 #: Of the numbers of a span, those that are there, at least, where they count: others are times or ids.
@@ -30,6 +31,13 @@ def numbers_of(members: Sequence[DatasetInfo]) -> tuple[int, ...]:
         return ()
     columns = [column for column in zip(*runs, strict=True) if len(set(column)) > 1]
     return columns[0] if len(columns) == 1 else ()
+
+
+def times_of(members: Sequence[DatasetInfo]) -> list[str]:
+    """Return the names of datasets without their endings where these are times; else nothing."""
+    names = [info.basename for info in members]
+    timed = len(names) > 2 and any(are(names) for are in (are_times, are_dates, decimals_of, seconds_of))
+    return [_ENDING.sub("", name) for name in names] if timed else []
 
 
 def count_without_gaps(paths: Iterable[str], least: int = 2) -> bool:

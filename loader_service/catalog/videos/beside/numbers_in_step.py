@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from loader_service.catalog.inner_paths import renumbered
 from loader_service.catalog.layouts.datasets import DatasetsVideo
-from loader_service.catalog.videos.numbers_of_frames import first_apart, lacking_numbers, numbers_of
+from loader_service.catalog.videos.numbers_of_frames import first_apart, lacking_numbers, numbers_of, times_of
 from loader_service.errors import CatalogError
 from loader_service.sizes import counted
 
@@ -23,13 +23,22 @@ _LINE = (
     "{}: {}; if the same number is the same time, write in each the numbers that all have, and no others, in a file"
 )
 
+_LINE_OF_TIMES = (
+    "the frames of {!r} and {!r} are paired in their order, and not by the times that they are called, so that {!r} is "
+    "beside {!r}, in {}: {}; write in each the frames that belong together, and no others, in a file"
+)
+
 
 class _Pair(NamedTuple):
-    """Two fields out of step: their names, the first frames that differ, and which numbers they lack."""
+    """Two fields out of step: their names, the first frames that differ, which numbers they lack, and times they share.
+
+    Those of numbers share -1.
+    """
 
     names: tuple[str, str]
     paths: tuple[str, str]
     lacking: str
+    shared: int = -1
 
 
 def lines_of_other_numbers(found: Found) -> dict[str, str]:
@@ -43,7 +52,8 @@ def lines_of_other_numbers(found: Found) -> dict[str, str]:
     lines = {}
     for key, each in pairs.items() if pairs else ():
         first = each[0]
-        words = _LINE.format(*first.names, *first.paths, counted(len(each), "video"), first.lacking)
+        line = _LINE if first.shared < 0 else _LINE_OF_TIMES
+        words = line.format(*first.names, *first.paths, counted(len(each), "video"), first.lacking)
         lines[f"{key} (numbers)"] = words
     return lines
 
@@ -57,10 +67,12 @@ def check_pairs(episode: Episode, counts: Mapping[str, int]) -> None:
         With the numbers that are missing.
     """
     for pair in _pairs(episode, counts):
+        if pair.shared == 0:
+            continue  # cameras with a clock each
         (one, other), (path, beside) = pair.names, pair.paths
         raise CatalogError(
-            f"video {episode.name!r}: expected frames of the same numbers in the fields {one!r} and {other!r}, which "
-            f'lengths = "shortest" pairs in their order, found {beside!r} where {path!r} is: {pair.lacking}; write in '
+            f"video {episode.name!r}: expected frames of the same numbers, or times, in the fields {one!r} and "
+            f'{other!r}, which lengths = "shortest" pairs in their order, found {beside!r} where {path!r} is: {pair.lacking}; write in '
             "each the numbers that both have, and no others, or take one of these fields out of the schema"
         )
 
@@ -79,6 +91,23 @@ def _pairs(episode: Episode, counts: Mapping[str, int]) -> list[_Pair]:
         if place >= 0:
             paths = _path_of(episode.parts[first], place), _path_of(episode.parts[key], place)
             pairs.append(_Pair((first, key), paths, lacking_numbers({first: own, key: others})))
+    return pairs or _pairs_of_times(episode)
+
+
+def _pairs_of_times(episode: Episode) -> list[_Pair]:
+    """Return what `_pairs` does of fields whose frames are called by times, of which some, or all, are others."""
+    fields = {key: part.frames for key, part in episode.parts.items() if not part.first and not part.missing}
+    members = {key: video.members for key, video in fields.items() if isinstance(video, DatasetsVideo)}
+    times = {key: names for key, each in members.items() if (names := times_of(each))}
+    pairs = []
+    for key, others in list(times.items())[1:]:
+        first, own = next(iter(times.items()))
+        place = next((place for place, pair in enumerate(zip(own, others, strict=False)) if pair[0] != pair[1]), -1)
+        if place >= 0:
+            shared = len(set(own).intersection(others))
+            lacking = f"{shared} of their {len(own)} and {len(others)} times are the same"
+            paths = members[first][place].path, members[key][place].path
+            pairs.append(_Pair((first, key), paths, lacking, shared))
     return pairs
 
 
