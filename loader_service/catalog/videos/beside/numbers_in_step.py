@@ -72,8 +72,9 @@ def check_pairs(episode: Episode, counts: Mapping[str, int]) -> None:
         (one, other), (path, beside) = pair.names, pair.paths
         raise CatalogError(
             f"video {episode.name!r}: expected frames of the same numbers, or times, in the fields {one!r} and "
-            f'{other!r}, which lengths = "shortest" pairs in their order, found {beside!r} where {path!r} is: {pair.lacking}; write in '
-            "each the numbers that both have, and no others, or take one of these fields out of the schema"
+            f'{other!r}, which lengths = "shortest" pairs in their order, found {beside!r} where {path!r} is: '
+            f"{pair.lacking}; write in each the numbers that both have, and no others, or take one of these fields out "
+            "of the schema"
         )
 
 
