@@ -25,6 +25,7 @@ from loader_service.catalog.videos.lines.names_with_more import lines_of_names_w
 from loader_service.catalog.videos.lines.numbered_beside import lines_of_numbered_beside
 from loader_service.catalog.videos.lines.paired_rows import lines_of_pairs
 from loader_service.catalog.videos.lines.row_notes import lines_of_rows
+from loader_service.catalog.videos.lines.several_formats import lines_of_several_formats
 from loader_service.catalog.videos.lines.unfilled import lines_of_chunks, lines_of_unfilled
 from loader_service.scan_options import GROUP
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from loader_service.catalog.scan.undeclared_file import UndeclaredFile
+    from loader_service.catalog.videos.episodes import Found
 
 #: What is said of videos that may be read otherwise, as lines of what is no field; of those that `pack` wrote, nothing.
 #: None looks at the lines of others.
@@ -61,10 +63,14 @@ LINES: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
 LINES_OF_SEVERAL: tuple[Callable[[UndeclaredFile], dict[str, str]], ...] = (
     lambda file: lines_of_names_with_more(file.found),
     lambda file: lines_of_frames_as_fields(file.found),
-    lambda file: {} if file.label == GROUP or not file.frames else lines_of_kinds_with_gaps(file.found),
+    lambda file: {} if file.label == GROUP or not file.frames else _lines_of_kinds(file.found),
     lambda file: lines_of_alike_groups(file.found),
     lambda file: lines_of_class_pictures(file.tree, file.found),
 )
+
+
+def _lines_of_kinds(found: Found) -> dict[str, str]:
+    return lines_of_kinds_with_gaps(found) or lines_of_several_formats(found)
 
 
 def said_of(file: UndeclaredFile) -> dict[str, str]:

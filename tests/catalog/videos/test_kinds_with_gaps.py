@@ -60,3 +60,31 @@ def test_classes_have_no_such_line(tmp_path):
             write_vlen(root, name, jpegs(seed, 4 + seed))
     with closing(catalog_of(tmp_path)) as found:
         assert not _lines(found)
+
+
+@pytest.mark.parametrize("storage", ["vlen", "numbered"])
+def test_one_sequence_of_each_kind_has_the_line_too_where_they_are_as_long(tmp_path, storage):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for group, pictures in (("images", jpegs(0, 6)), ("annotations", [_PNG.tobytes()] * 6)):
+            for split, count in (("train", 6), ("val", 4)):
+                if storage == "vlen":
+                    write_vlen(root, f"{group}/{split}", pictures[:count])
+                    continue
+                for number, picture in enumerate(pictures[:count]):
+                    root[f"{group}/{split}/{number:05d}"] = np.frombuffer(picture, np.uint8)
+    with closing(catalog_of(tmp_path, split="train")) as found:
+        (line,) = _lines(found)
+    assert "write each as a field of its own in the group of its video" in line
+
+
+def test_pictures_of_two_formats_in_one_field_have_a_line_with_the_frames_of_one(tmp_path):
+    with h5py.File(tmp_path / "a.h5", "w") as root:
+        for seed, name in enumerate(("anna", "bob", "eve")):
+            root[f"{name}/{name}.jpg"] = np.frombuffer(jpegs(seed, 1)[0], np.uint8)
+            root[f"{name}/{name}_m.png"] = _PNG
+    with closing(catalog_of(tmp_path)) as found:
+        assert found.video_count == 6
+        (line,) = [line for line in found.left_out if "3 of the 6 videos are PNG" in line]
+    pattern = line.partition("--frames '")[2].partition("'")[0]
+    with closing(catalog_of(tmp_path, frames=pattern)) as found:
+        assert found.video_count == 3

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     #: What is of a kind: all of its path but the kind's part of it.
     Rest = tuple[str, ...]
 
-#: Pictures that are two samples of two kinds; more kinds than these are names of something else.
-_FEWEST, _MOST_KINDS = 4, 8
+#: More kinds than these are names of something else.
+_MOST_KINDS = 8
 
 _ENDING = re.compile(r"[.][A-Za-z][A-Za-z0-9]*$")
 
@@ -28,18 +28,20 @@ _ENDING = re.compile(r"[.][A-Za-z][A-Za-z0-9]*$")
 def lines_of_kinds_with_gaps(found: Found) -> dict[str, str]:
     """Return the line of encoded videos of one field each, of which a part of the path says what is seen."""
     videos = {}
-    for episode in found.filled if found.layout == "groups" and found.filled[_FEWEST - 1 :] else ():
+    for episode in found.filled if found.layout == "groups" else ():
         (part, *more) = episode.parts.values()
         if more or part.frames is None:
             return {}
-        videos[episode.name] = part.frames
+        path = part.path if part.path.startswith(episode.name) else episode.name  # a dataset in the group of its video
+        videos[path] = part.frames
     paths = [name.split("/") for name in videos]
     if not paths or len(set(map(len, paths))) > 1:
         return {}
     for place in range(len(paths[0])):
         kinds = _kinds_at(place, paths, videos.values())
         if kinds:
-            return _line(place, paths, kinds)
+            same_length = len({episode.frame_count for episode in found.filled}) == 1
+            return _line(place, paths, kinds) if same_length or len(next(iter(kinds.values()))) > 1 else {}
     return {}
 
 
@@ -57,16 +59,19 @@ def _kinds_at(place: int, paths: Sequence[Sequence[str]], videos: Iterable[Found
     if not (apart or have_roles(kinds) or all(mention_what_is_seen([kind]) for kind in kinds)):
         return {}
     most, *others = sorted(kinds.values(), key=len, reverse=True)
-    beside = all(2 * len(each & most) >= len(each) for each in others) and len(most) > 1
+    beside = all(2 * len(each & most) >= len(each) for each in others)
     return dict(sorted(kinds.items(), key=lambda kind: -len(kind[1]))) if beside else {}
 
 
 def _line(place: int, paths: Sequence[Sequence[str]], kinds: dict[str, set[Rest]]) -> dict[str, str]:
     (most, rests), *_, (other, fewer) = kinds.items()
     pattern = "/".join(most if number == place else "*" for number in range(len(paths[0])))
+    remedy = "write what is missing, as an empty picture, so that all have the same"
+    if all(each == rests for each in kinds.values()):
+        remedy = "write each as a field of its own in the group of its video"
     return {
         f"{'/'.join(paths[0])} (cameras)": f"{other!r} lies beside {len(fewer & rests)} of the {len(rests)} {most!r}, "
-        f"and each is a video, or a sample, of its own here, in one field; if they are of the same ones, write what is "
-        f"missing, as an empty picture, so that all have the same; `--frames {pattern!r}` serves {most!r} alone, in a "
+        f"and each is a video, or a sample, of its own here, in one field; if they are of the same ones, {remedy}; "
+        f"`--frames {pattern!r}` serves {most!r} alone, in a "
         "file"
     }
