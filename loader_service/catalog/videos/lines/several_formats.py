@@ -28,6 +28,6 @@ def lines_of_several_formats(found: Found) -> dict[str, str]:
     count = counted(sum(map(len, named.values())), "video")
     return {
         f"{theirs[0]} (pairs)": f"{len(theirs)} of the {count} are {second}, as this, and {len(ours)} are {first}, as "
-        f"{ours[0]!r}, all in one field; if the ones are masks, or depth, of the others, write them as a field of their "
-        f"own in the group of each video{remedy}, in a file"
+        f"{ours[0]!r}, all in one field; if the ones are masks, or depth, of the others, write them as a field of "
+        f"their own in the group of each video{remedy}, in a file"
     }
