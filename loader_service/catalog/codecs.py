@@ -12,7 +12,7 @@ from loader_service.protocol.image_options import MAX_IMAGE_SIDE
 from loader_service.record_class import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterable
 
 #: The two bytes that every JPEG begins with (ITU-T T.81, B.1.1.3: start of image).
 START_OF_IMAGE = b"\xff\xd8"
@@ -149,6 +149,12 @@ _FILE_TYPES = {
 }
 _EBML = b"\x1aE\xdf\xa3"
 _BITMAP_HEADERS = frozenset({12, 40, 52, 56, 64, 108, 124})
+
+
+def formats_differ(codecs: Iterable[Collection[Codec]]) -> bool:
+    """Tell whether each of some collections has frames of one format, and they have not all the same."""
+    formats = [set(each) for each in codecs]
+    return all(len(each) == 1 for each in formats) and len(set[Codec]().union(*formats)) > 1
 
 
 def codec_of(data: bytes) -> Codec:

@@ -13,6 +13,9 @@ _Key = TypeVar("_Key")
 
 _DIGITS = re.compile(r"[0-9]+")
 
+#: Of the name of a file.
+_ENDING = re.compile(r"[.][A-Za-z][A-Za-z0-9]*$")
+
 #: A device that has a number of its own before that of the frame: ``cam0`` of ``cam0_frame_12``.
 _DEVICE = re.compile(r"(cam|camera|view|sensor)_?[0-9]+(?=[^0-9].*[0-9])", re.IGNORECASE)
 
@@ -57,12 +60,14 @@ def key_in(root: str | None, path: str) -> str:
 
 def common_group(paths: Sequence[str]) -> str:
     """Return the closest group that some paths lie in, or are."""
-    shared = []
-    for parts in zip(*(path.split("/") for path in paths), strict=False):
-        if len(set(parts)) > 1:
-            break
-        shared.append(parts[0])
-    return "/".join(shared)
+    parts = [path.split("/") for path in paths]
+    return "/".join(parts[0][: in_common(parts)]) if parts else ""
+
+
+def in_common(sequences: Sequence[Sequence[str]]) -> int:
+    """Return how many of their first entries are the same in all sequences."""
+    columns = enumerate(zip(*sequences, strict=False))
+    return next((place for place, column in columns if len(set(column)) > 1), min(map(len, sequences)))
 
 
 def common_pattern(paths: Sequence[str]) -> str:
@@ -83,6 +88,11 @@ def renumbered(path: str, digits: int, step: int) -> str:
     if found is None:
         raise ValueError(f"no number at letter {digits} of {path!r}")
     return f"{path[:digits]}{int(found[0]) + step:0{len(found[0])}d}{path[found.end() :]}"
+
+
+def without_ending(name: str) -> str:
+    """Return a name without the ending of a file: ``0.5`` of ``0.5.jpg``, and of ``0.5`` itself."""
+    return _ENDING.sub("", name)
 
 
 def unnumbered(name: str) -> str:

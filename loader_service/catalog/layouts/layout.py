@@ -60,6 +60,11 @@ class FoundVideo:
     codec: Codec = JPEG
 
     @property
+    def path(self) -> str:
+        """Path of its dataset, or of the group of its frames; of a frame that is a video, its own, not its group's."""
+        return self.name if self.layout.in_group else self.dataset_path
+
+    @property
     def sizes_differ(self) -> bool:
         """Whether its pictures are known to be of several sizes, before they are looked at."""
         return False

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import basename_of, parent_of, unnumbered
+from loader_service.catalog.inner_paths import basename_of, in_common, parent_of, unnumbered
 from loader_service.catalog.joining import (
     Joined,
     how_to_join,
@@ -134,9 +134,9 @@ def _lines_of_pairs(paths: Sequence[str]) -> list[str]:
 def _say_kinds(paths: Sequence[str]) -> bool:
     """Tell whether what paths do not have in common is a word for a kind in each, another one in each; one may lack."""
     tokens = [_TOKEN.findall(os.path.splitext(path)[0]) for path in paths]
-    begin = _in_common(tokens)
+    begin = in_common(tokens)
     rests = [each[begin:] for each in tokens]
-    end = _in_common([each[::-1] for each in rests])
+    end = in_common([each[::-1] for each in rests])
     rests = [each[: len(each) - end] for each in rests]
     words = [
         frozenset(word.lower() if len(word) < 2 else word.lower().removesuffix("s") for word in each) for each in rests
@@ -144,11 +144,3 @@ def _say_kinds(paths: Sequence[str]) -> bool:
     said = {each & _PARTS for each in words}
     told = all(each & _PARTS or not any(map(str.isalnum, each)) for each in words)
     return told and len(said) == len(paths) and not any(map(str.isdigit, frozenset[str]().union(*words)))
-
-
-def _in_common(tokens: Sequence[Sequence[str]]) -> int:
-    """Return how many of the first tokens are the same in all."""
-    count = 0
-    while all(len(each) > count for each in tokens) and len({each[count] for each in tokens}) == 1:
-        count += 1
-    return count

@@ -165,6 +165,13 @@ class Found:
         return [episode for episode in self.episodes if episode.frame_count]
 
     @cached_property
+    def sole(self) -> dict[str, VideoField]:
+        """The field of each video with frames, by what that is called, where none has a second one; else nothing."""
+        if any(len(episode.parts) != 1 for episode in self.filled):
+            return {}
+        return {episode.name: next(iter(episode.parts.values())) for episode in self.filled}
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """What the videos are called in their groups; empty where the file is the video."""
         return frozenset(basename_of(episode.name) for episode in self.episodes)

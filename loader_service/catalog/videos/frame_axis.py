@@ -122,6 +122,11 @@ def are_fields(groups: Collection[str]) -> bool:
     return len(groups) > 1 and all(_FIELD_WORDS.search(basename_of(group)) for group in groups)
 
 
+def are_of_cameras(names: Collection[str]) -> bool:
+    """Tell whether names say what was seen or done, or all call a device: sequences called so are cameras."""
+    return have_roles(names) or all(map(DEVICE.search, names))
+
+
 def mention_fields(groups: Iterable[str]) -> bool:
     """Tell whether a name of a group says what is in it."""
     return any(_FIELD_WORDS.search(basename_of(group)) for group in groups)

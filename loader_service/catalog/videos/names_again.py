@@ -22,10 +22,9 @@ from loader_service.catalog.inner_paths import (
     upwards,
 )
 from loader_service.catalog.videos.frame_axis import (
-    DEVICE,
     are_numbered,
+    are_of_cameras,
     have_numbers_or_ids,
-    have_roles,
     kind_of_rows,
     mention_fields,
 )
@@ -81,14 +80,10 @@ def with_fields_across(error: TwoReadingsError, tree: Tree, seen: Sequences) -> 
     )
 
 
-def _are_of_cameras(names: Collection[str]) -> bool:
-    return have_roles(names) or all(map(DEVICE.search, names))
-
-
 def _holders(tree: Tree, paths: Collection[str]) -> Holders:
     """Return the groups that hold something of two names, or more, of sequences in others; none of names of cameras."""
     groups, names = set(map(parent_of, paths)), set(map(basename_of, paths))
-    if len(names) < 2 or _are_of_cameras(names):
+    if len(names) < 2 or are_of_cameras(names):
         return {}
     held: Holders = {}
     for path in tree.datasets:
@@ -105,7 +100,7 @@ def _fields_across(tree: Tree, seen: Sequences) -> list[SchemaField]:
     if len(counts) < 2 or any(each != counts for each in others) or len(groups) > MOST_PARTS:
         return []
     words = differing_parts(list(groups))
-    if _are_of_cameras(counts) or (others and (are_numbered(words) or not mention_fields(words))):
+    if are_of_cameras(counts) or (others and (are_numbered(words) or not mention_fields(words))):
         return []  # recordings, or classes
     fields = []
     for group, paths in groups.items():

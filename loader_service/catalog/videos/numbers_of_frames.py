@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.inner_paths import without_ending
 from loader_service.catalog.natural import are_dates, are_times, decimals_of, seconds_of
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from loader_service.catalog.hdf5.tree import DatasetInfo
 
 _DIGITS = re.compile(r"[0-9]{1,18}")
-_ENDING = re.compile(r"[.][A-Za-z][A-Za-z0-9]*$")
 _AT_END = re.compile(r"[0-9]+$")
 
 #: Of the numbers of a span, those that are there, at least, where they count: others are times or ids.
@@ -24,7 +24,7 @@ _LEAST_SHARE = 0.5
 def numbers_of(members: Sequence[DatasetInfo]) -> tuple[int, ...]:
     """Return the numbers of datasets in whose names one number differs; nothing where these are times, or are two."""
     names = [info.basename for info in members]
-    if len(names) <= 2 or any(are(names) for are in (are_times, are_dates, decimals_of, seconds_of)):
+    if len(names) <= 2 or _are_timed(names):
         return ()
     runs = [tuple(map(int, _DIGITS.findall(name))) for name in names]
     if not all(runs) or len(set(map(len, runs))) > 1:
@@ -36,8 +36,11 @@ def numbers_of(members: Sequence[DatasetInfo]) -> tuple[int, ...]:
 def times_of(members: Sequence[DatasetInfo]) -> list[str]:
     """Return the names of datasets without their endings where these are times; else nothing."""
     names = [info.basename for info in members]
-    timed = len(names) > 2 and any(are(names) for are in (are_times, are_dates, decimals_of, seconds_of))
-    return [_ENDING.sub("", name) for name in names] if timed else []
+    return list(map(without_ending, names)) if len(names) > 2 and _are_timed(names) else []
+
+
+def _are_timed(names: Sequence[str]) -> bool:
+    return any(are(names) for are in (are_times, are_dates, decimals_of, seconds_of))
 
 
 def count_without_gaps(paths: Iterable[str], least: int = 2) -> bool:
@@ -69,9 +72,14 @@ def words_of_other_numbers(videos: Iterable[Mapping[str, Sequence[DatasetInfo]]]
 
 def first_apart(one: Sequence[int], other: Sequence[int]) -> int:
     """Return the first place at which numbers differ that count the same; -1 where they do not, or are in step."""
-    place = next((place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), -1)
+    place = first_difference(one, other)
     same = place >= 0 and not set(one).isdisjoint(other)
     return place if same and _count(one) and _count(other) else -1
+
+
+def first_difference(one: Sequence[object], other: Sequence[object]) -> int:
+    """Return the first place at which two sequences differ, as far as both go; -1 where they do not."""
+    return next((place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), -1)
 
 
 def _count(numbers: Sequence[int]) -> bool:

@@ -82,7 +82,8 @@ def _one_or_several(samples: _Samples) -> TwoReadingsError:
     root, members = next(iter(samples.items()))
     fields = [SchemaField.in_group(path, single_part(info).kind, info.shape) for path, info in members.items()]
     shapes = [info.shape for info in members.values()]
-    each = [SchemaField.in_group("", fields[0].kind, common_shape(shapes), name="frames")] if _same_axes(shapes) else []
+    same = len(set(map(len, shapes))) == 1  # axes, without which no field is of all
+    each = [SchemaField.in_group("", fields[0].kind, common_shape(shapes), name="frames")] if same else []
     shown = " beside ".join(info.describe() for info in list(members.values())[:2])
     return TwoReadingsError(
         f"found {shown}, and pictures at the same paths in {len(samples)} groups",
@@ -91,7 +92,3 @@ def _one_or_several(samples: _Samples) -> TwoReadingsError:
             *([Reading.of_groups("pictures of their own, such as of a class", each)] if each else []),
         ],
     )
-
-
-def _same_axes(shapes: Iterable[tuple[int, ...]]) -> bool:
-    return len(set(map(len, shapes))) == 1

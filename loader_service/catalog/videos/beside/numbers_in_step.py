@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from loader_service.catalog.inner_paths import renumbered
 from loader_service.catalog.layouts.datasets import DatasetsVideo
-from loader_service.catalog.videos.numbers_of_frames import first_apart, lacking_numbers, numbers_of, times_of
+from loader_service.catalog.videos.numbers_of_frames import (
+    first_apart,
+    first_difference,
+    lacking_numbers,
+    numbers_of,
+    times_of,
+)
 from loader_service.errors import CatalogError
 from loader_service.sizes import counted
 
@@ -103,7 +109,7 @@ def _pairs_of_times(episode: Episode) -> list[_Pair]:
     pairs = []
     for key, others in list(times.items())[1:]:
         first, own = next(iter(times.items()))
-        place = next((place for place, pair in enumerate(zip(own, others, strict=False)) if pair[0] != pair[1]), -1)
+        place = first_difference(own, others)
         if place >= 0:
             shared = len(set(own).intersection(others))
             lacking = f"{shared} of their {len(own)} and {len(others)} times are the same"

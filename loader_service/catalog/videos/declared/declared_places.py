@@ -130,11 +130,6 @@ def root_of(video: FoundVideo) -> str | None:
     return video.dataset_path if video.layout.in_group and video.name == video.dataset_path else None
 
 
-def path_of_video(video: FoundVideo) -> str:
-    """Return the path of a video's dataset or group; of a frame that is a video, its own, and not its group's."""
-    return video.name if video.layout.in_group else video.dataset_path
-
-
 def numbered_at(tree: Tree, field: SchemaField, path: str, pattern: str, root: str) -> NumberedFrames | None:
     """Return the datasets that a pattern names with a star for their number, of which the first has this path."""
     info = tree.datasets.get(path)

@@ -29,7 +29,6 @@ from loader_service.catalog.videos.declared.declared_places import (
     lines_of_dropped,
     numbered_at,
     path_of,
-    path_of_video,
     refuse_first_alone,
     root_of,
     videos_by_number,
@@ -139,7 +138,7 @@ def _groups(hdf5: HDF5File, tree: Tree, main: SchemaField) -> list[Episode]:
             found = layouts.find_frames(hdf5, tree, None, declared=True)
             if found:
                 videos = split_by_names(found)
-                return [Episode(video.name, root_of(video), 0, path_of_video(video)) for video in videos]
+                return [Episode(video.name, root_of(video), 0, video.path) for video in videos]
             arrays = find_datasets(tree)
             if arrays:
                 return [Episode(each.name, None, 0, each.dataset_path) for each in arrays]

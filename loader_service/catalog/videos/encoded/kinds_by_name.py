@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.codecs import DEPTH, JPEG
+from loader_service.catalog.codecs import DEPTH, JPEG, formats_differ
 from loader_service.catalog.inner_paths import basename_of, common_group, join, key_in, parent_of
+from loader_service.catalog.videos.episodes import frames_part
 from loader_service.catalog.videos.frame_axis import (
     are_fields,
     are_ids,
@@ -20,6 +21,7 @@ from loader_service.catalog.videos.frame_axis import (
     mention_what_is_seen,
 )
 from loader_service.catalog.videos.readings import Reading, TwoReadingsError, each_by_itself
+from loader_service.catalog.videos.sibling_groups import MOST_PARTS
 from loader_service.schema import Schema, SchemaField
 from loader_service.sizes import counted
 
@@ -33,9 +35,6 @@ if TYPE_CHECKING:
 
 #: Two videos of two kinds.
 _FEWEST_SEQUENCES = 4
-
-#: More groups than these are classes.
-_MOST_KINDS = 8
 
 
 def main_frames(found: Sequence[FoundVideo]) -> Sequence[FoundVideo]:
@@ -73,15 +72,19 @@ def refuse_kinds_by_name(found: Sequence[FoundVideo]) -> None:
     names = _names_of(list(kinds))
     lengths = [[video.frame_count for video in each.values()] for each in kinds.values()]
     rest = max(max(each) - min(each) for each in zip(*lengths, strict=True))
-    told = have_roles(names.values()) or are_fields(names.values()) or _are_of_formats(kinds)
+    told = (
+        have_roles(names.values())
+        or are_fields(names.values())
+        or formats_differ({video.codec for video in each.values()} for each in kinds.values())
+    )
     named = not are_numbered(map(basename_of, next(iter(kinds.values()))))
     differ = len(set(lengths[0])) > 1
     if not (told or (rest == 0 and (named or differ))):
         return
     first = [next(iter(each.values())) for each in kinds.values()]
-    shown = " and ".join(f"{counted(each.frame_count, 'frame')} in {path_of_sequence(each)!r}" for each in first)
+    shown = " and ".join(f"{counted(each.frame_count, 'frame')} in {each.path!r}" for each in first)
     fields = [
-        SchemaField.across(pattern, "array" if video.codec is DEPTH else "image", name=names[pattern])
+        SchemaField.across(pattern, frames_part(video).kind, name=names[pattern])
         for pattern, video in zip(kinds, first, strict=True)
     ]
     one_length = len({video.frame_count for video in filled}) == 1
@@ -107,32 +110,30 @@ def refuse_kinds_by_name(found: Sequence[FoundVideo]) -> None:
 def _cameras(kinds: Kinds) -> list[Reading]:
     """Return the reading of groups as videos, of which the names in each are the cameras."""
     group, names = next(iter(kinds.items()))
-    if "*" in group or len(names) > _MOST_KINDS:
+    if "*" in group or len(names) > MOST_PARTS:
         return []
     fields = [SchemaField.in_group(name, "image") for name in names]
     return [Reading.of_groups("a video for each group, with a camera for each name", fields)]
 
 
-def path_of_sequence(video: FoundVideo) -> str:
-    """Return the path of a sequence: of its dataset, or of the group that has a dataset for each frame."""
-    return video.name if video.layout.in_group and video.name != video.dataset_path else video.dataset_path
-
-
 def _by_parent(found: Sequence[FoundVideo]) -> Kinds:
     kinds: Kinds = {}
     for video in found:
-        path = path_of_sequence(video)
-        kinds.setdefault(parent_of(path), {})[basename_of(path)] = video
+        kinds.setdefault(parent_of(video.path), {})[basename_of(video.path)] = video
+        if len(kinds) > MOST_PARTS:
+            return {}
     return _in_order(kinds)
 
 
 def _above_classes(found: Sequence[FoundVideo]) -> Kinds:
     """Return the kinds above the classes of videos: ``rgb/Run/v1`` and ``flow/Run/v1``."""
-    root = common_group([path_of_sequence(video) for video in found])
+    root = common_group([video.path for video in found])
     kinds: Kinds = {}
     for video in found:
-        kind, _, name = key_in(root, path_of_sequence(video)).partition("/")
+        kind, _, name = key_in(root, video.path).partition("/")
         kinds.setdefault(join(root, kind), {})[name] = video
+        if len(kinds) > MOST_PARTS:
+            return {}
     depths = {name.count("/") for each in kinds.values() for name in each}
     if len(depths) > 1 or depths <= {0}:
         return {}
@@ -143,7 +144,7 @@ def _above_classes(found: Sequence[FoundVideo]) -> Kinds:
 def _in_order(kinds: Kinds) -> Kinds:
     """Return kinds, those of pictures first, each with its names in one order; nothing where names differ."""
     first = next(iter(kinds.values()), {})
-    if not 1 < len(kinds) <= _MOST_KINDS or "" in kinds or len(first) < _FEWEST or have_roles(first):
+    if len(kinds) < 2 or "" in kinds or len(first) < _FEWEST or have_roles(first):
         return {}
     words = list(_names_of(kinds).values())
     recordings = are_numbered(words) or (are_ids(words) and not mention_what_is_seen(words))
@@ -159,12 +160,6 @@ _FEWEST = 2
 
 def _rank(video: FoundVideo) -> int:
     return (video.codec is not JPEG) + (video.codec is DEPTH)
-
-
-def _are_of_formats(kinds: Kinds) -> bool:
-    """Tell whether the frames of each kind are of one format, which is not that of all kinds."""
-    formats = [{video.codec for video in each.values()} for each in kinds.values()]
-    return all(len(each) == 1 for each in formats) and len(set[object]().union(*formats)) > 1
 
 
 def _names_of(groups: Sequence[str] | Mapping[str, object]) -> dict[str, str]:

@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[0-9]+")
 
 def lines_of_frames_as_fields(found: Found) -> dict[str, str]:
     """Return the line of raw pictures of groups within each video, which a number without gaps tells apart."""
-    if found.layout != "groups" or not found.filled[1:] or found.filled[0].frame_count != 1:
+    if found.layout != "groups" or found.filled[0].frame_count != 1:
         return {}
     first = found.filled[0]
     keys = {key: part for key, part in first.timed.items() if _PART.search(key) and len(part.shape) >= _LEAST_AXES}

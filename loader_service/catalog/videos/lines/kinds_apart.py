@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loader_service.catalog.inner_paths import basename_of, join, key_in, parent_of
-from loader_service.catalog.videos.frame_axis import DEVICE, are_numbered, have_roles
+from loader_service.catalog.videos.frame_axis import are_numbered, are_of_cameras
 from loader_service.catalog.videos.readings import in_one_line, with_own_names
+from loader_service.catalog.videos.sibling_groups import MOST_PARTS
 from loader_service.schema import VIDEO, Schema, SchemaField
 from loader_service.sizes import counted
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     #: Frames, and the field, of each sequence, by its name, by group.
     Kinds = dict[str, dict[str, tuple[int, VideoField]]]
 
-#: Sequences that are two videos of two kinds; more groups than these are classes.
-_FEWEST, _MOST_KINDS = 4, 8
+#: Sequences that are two videos of two kinds.
+_FEWEST = 4
 
 
 def lines_of_kinds_apart(found: Found) -> dict[str, str]:
@@ -32,9 +33,9 @@ def lines_of_kinds_apart(found: Found) -> dict[str, str]:
     """
     filled = found.filled
     if found.layout == "groups" and filled[_FEWEST - 1 :]:
-        own = {episode.name: (episode.frame_count, part) for episode in filled for part in episode.timed.values()}
+        own = found.sole
         what = "each is a video of its own here"
-        sequences = own if len(own) == len(filled) == sum(len(episode.parts) for episode in filled) else {}
+        sequences = {episode.name: (episode.frame_count, own[episode.name]) for episode in filled if own}
     elif found.layout in {"files", "table"} and len(filled) == 1 and len(filled[0].parts) >= _FEWEST:
         parts = filled[0].parts.values()
         sequences = {part.path: (filled[0].frame_count, part) for part in parts}
@@ -75,11 +76,12 @@ def _kinds(sequences: Mapping[str, tuple[int, VideoField]]) -> Kinds:
     kinds: Kinds = {}
     for path, each in sequences.items():
         kinds.setdefault(parent_of(path), {})[basename_of(path)] = each
+        if len(kinds) > MOST_PARTS:
+            return {}
     first = next(iter(kinds.values()), {})
-    if not 1 < len(kinds) <= _MOST_KINDS or "" in kinds or len(first) < 2 or are_numbered(kinds):
+    if len(kinds) < 2 or "" in kinds or len(first) < 2 or are_numbered(kinds):
         return {}
     lengths = [{name: count for name, (count, _) in each.items()} for each in kinds.values()]
     alike = all(each == lengths[0] for each in lengths) and max(lengths[0].values()) > 1
     forms = [{part.form for _, part in each.values()} for each in kinds.values()]
-    cameras = have_roles(first) or all(map(DEVICE.search, first))
-    return kinds if alike and not cameras and all(len(each) == 1 for each in forms) else {}
+    return kinds if alike and not are_of_cameras(first) and all(len(each) == 1 for each in forms) else {}

@@ -5,34 +5,31 @@ So lie ``case_1/image`` and ``case_1/mask``, where ``case_2`` has no mask; were 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from loader_service.catalog.codecs import formats_differ
+from loader_service.catalog.inner_paths import without_ending
 from loader_service.catalog.videos.frame_axis import are_ids, are_numbered, have_roles, mention_what_is_seen
+from loader_service.catalog.videos.sibling_groups import MOST_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from loader_service.catalog.codecs import Codec
     from loader_service.catalog.layouts.layout import FoundVideo
     from loader_service.catalog.videos.episodes import Found
 
     #: What is of a kind: all of its path but the kind's part of it.
     Rest = tuple[str, ...]
 
-#: More kinds than these are names of something else.
-_MOST_KINDS = 8
-
-_ENDING = re.compile(r"[.][A-Za-z][A-Za-z0-9]*$")
-
 
 def lines_of_kinds_with_gaps(found: Found) -> dict[str, str]:
     """Return the line of encoded videos of one field each, of which a part of the path says what is seen."""
     videos = {}
-    for episode in found.filled if found.layout == "groups" else ():
-        (part, *more) = episode.parts.values()
-        if more or part.frames is None:
+    for name, part in found.sole.items() if found.layout == "groups" else ():
+        if part.frames is None:
             return {}
-        path = part.path if part.path.startswith(episode.name) else episode.name  # a dataset in the group of its video
+        path = part.path if part.path.startswith(name) else name  # a dataset in the group of its video
         videos[path] = part.frames
     paths = [name.split("/") for name in videos]
     if not paths or len(set(map(len, paths))) > 1:
@@ -48,15 +45,16 @@ def lines_of_kinds_with_gaps(found: Found) -> dict[str, str]:
 def _kinds_at(place: int, paths: Sequence[Sequence[str]], videos: Iterable[FoundVideo]) -> dict[str, set[Rest]]:
     """Return the rests of paths by their part at a place, the most first, if these parts are kinds of the same."""
     kinds: dict[str, set[Rest]] = {}
-    formats: dict[str, set[object]] = {}
+    formats: dict[str, set[Codec]] = {}
     for path, video in zip(paths, videos, strict=True):
         rest = (*path[:place], *path[place + 1 :])
-        kinds.setdefault(path[place], set()).add((*rest[:-1], _ENDING.sub("", rest[-1])) if rest else rest)
+        kinds.setdefault(path[place], set()).add((*rest[:-1], without_ending(rest[-1])) if rest else rest)
         formats.setdefault(path[place], set()).add(video.codec)
-    if not 1 < len(kinds) <= _MOST_KINDS or are_numbered(kinds) or are_ids(kinds):
+    if not 1 < len(kinds) <= MOST_PARTS or are_numbered(kinds) or are_ids(kinds):
         return {}
-    apart = all(len(each) == 1 for each in formats.values()) and len(set[object]().union(*formats.values())) > 1
-    if not (apart or have_roles(kinds) or all(mention_what_is_seen([kind]) for kind in kinds)):
+    if not (
+        formats_differ(formats.values()) or have_roles(kinds) or all(mention_what_is_seen([kind]) for kind in kinds)
+    ):
         return {}
     most, *others = sorted(kinds.values(), key=len, reverse=True)
     beside = all(2 * len(each & most) >= len(each) for each in others)
@@ -72,6 +70,5 @@ def _line(place: int, paths: Sequence[Sequence[str]], kinds: dict[str, set[Rest]
     return {
         f"{'/'.join(paths[0])} (cameras)": f"{other!r} lies beside {len(fewer & rests)} of the {len(rests)} {most!r}, "
         f"and each is a video, or a sample, of its own here, in one field; if they are of the same ones, {remedy}; "
-        f"`--frames {pattern!r}` serves {most!r} alone, in a "
-        "file"
+        f"`--frames {pattern!r}` serves {most!r} alone, in a file"
     }

@@ -20,7 +20,7 @@ def lines_of_names_with_more(found: Found) -> dict[str, str]:
 
     The videos without it are served alone by ``--frames``.
     """
-    if found.layout != "groups" or not found.filled[1:]:
+    if found.layout != "groups":
         return {}
     encoded = (episode for episode in found.filled if all(part.frames for part in episode.parts.values()))
     counts = {episode.name: episode.frame_count for episode in encoded}

@@ -6,12 +6,12 @@ import re
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from loader_service.catalog.inner_paths import basename_of, parent_of
+from loader_service.catalog.inner_paths import basename_of, in_common, parent_of
 from loader_service.catalog.videos.readings import in_one_line
 from loader_service.schema import Schema, SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from loader_service.catalog.videos.episodes import VideoField
 
@@ -66,26 +66,16 @@ def line_of_opposites(parts: Mapping[str, VideoField]) -> dict[str, str]:
 
 
 def _are_opposites(one: str, other: str, parts: Mapping[str, VideoField]) -> bool:
-    if (
-        parts[one].kind != parts[other].kind
-        or parts[one].form != parts[other].form
-        or parent_of(one) != parent_of(other)
-    ):
+    part, beside = parts[one], parts[other]
+    if part.kind != beside.kind or part.form != beside.form or parent_of(one) != parent_of(other):
         return False
     words, others = (_WORD.findall(basename_of(key).lower()) for key in (one, other))
-    begin = _in_common(words, others)
+    begin = in_common([words, others])
     words, others = words[begin:], others[begin:]
-    end = _in_common(words[::-1], others[::-1])
+    end = in_common([words[::-1], others[::-1]])
     apart = {tuple(rest[: len(rest) - end]) for rest in (words, others)}
     negated = end > 0 and any(apart == {(), (word,)} for word in _NEGATIONS)
     return negated or apart in _OPPOSITES or _is_negated(apart)
-
-
-def _in_common(words: Sequence[str], others: Sequence[str]) -> int:
-    """Return how many of the first words are the same."""
-    return next(
-        (n for n, (a, b) in enumerate(zip(words, others, strict=False)) if a != b), min(len(words), len(others))
-    )
 
 
 def _is_negated(apart: set[tuple[str, ...]]) -> bool:

@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 def lines_of_several_formats(found: Found) -> dict[str, str]:
     """Return the line of videos that are one sequence of pictures each, some of one format and some of another."""
     named: dict[str, list[str]] = {}
-    for episode in found.filled if found.layout == "groups" else ():
-        (part, *more) = episode.parts.values()
-        if more or part.frames is None:
+    for name, part in found.sole.items() if found.layout == "groups" else ():
+        if part.frames is None:
             return {}
-        named.setdefault(part.frames.codec.name, []).append(episode.name)
+        named.setdefault(part.frames.codec.name, []).append(name)
     if len(named) < 2:
         return {}
     (first, ours), (second, theirs), *_ = sorted(named.items(), key=lambda names: -len(names[1]))
