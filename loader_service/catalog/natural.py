@@ -62,6 +62,11 @@ def are_days(names: Sequence[str]) -> bool:
     return len(names) > 1 and all(map(_DAY.fullmatch, names))
 
 
+def are_moments(names: Sequence[str]) -> bool:
+    """Tell whether names are times, seconds, dates or days of one recording."""
+    return any(told(names) for told in (are_times, are_seconds, are_dates, are_days))
+
+
 def words_before_times(names: Sequence[str]) -> list[str]:
     """Return the words before times or dates, of which each has two or more: ``left_2017_03_21_08_18_10_228``.
 

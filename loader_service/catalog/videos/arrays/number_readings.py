@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.dtypes import is_floating
 from loader_service.catalog.hdf5.tree import in_groups
 from loader_service.catalog.inner_paths import basename_of, by_form
-from loader_service.catalog.natural import are_dates, are_days, are_seconds, are_times
+from loader_service.catalog.natural import are_moments
 from loader_service.catalog.videos.arrays.named_sequences import readings_of, sequences_of
 from loader_service.catalog.videos.beside.single_entries import MATRICES
 from loader_service.catalog.videos.numbered import in_order
@@ -65,7 +65,7 @@ def lines_of_numbers(found: Found) -> dict[str, str]:
     shown = f"{len(infos)} datasets such as {first.describe()} are videos of {first.shape[0]} frames each"
     readings = by_their_numbers(infos) or frames_of_groups(infos) or _by_words(infos)
     names = [info.basename for info in infos]
-    if not readings and any(told(names) for told in (are_times, are_dates, are_days, are_seconds)):
+    if not readings and are_moments(names):
         return {
             f"{first.parent or '/'} (numbers)": f"{shown}, though their names seem to be times; if each is one frame, "
             "write them as one dataset, (frames, …), with the times beside it, in a file"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from loader_service.catalog.hdf5.tree import in_groups
 from loader_service.catalog.inner_paths import basename_of, key_in, parent_of
 from loader_service.catalog.names import LABEL_NAMES
-from loader_service.catalog.natural import are_days, words_before_times
+from loader_service.catalog.natural import are_days, are_moments, words_before_times
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.arrays.across_groups import by_number
 from loader_service.catalog.videos.arrays.array_readings import frames_with_gaps, one_sample, rows_or_pictures
@@ -16,7 +16,7 @@ from loader_service.catalog.videos.arrays.class_groups import refuse_plain_names
 from loader_service.catalog.videos.arrays.names_with_gaps import count_with_gaps
 from loader_service.catalog.videos.arrays.number_readings import frames_of_groups
 from loader_service.catalog.videos.arrays.pictures_apart import samples_of_groups
-from loader_service.catalog.videos.arrays.recordings_by_times import are_moments, videos_of_times
+from loader_service.catalog.videos.arrays.recordings_by_times import videos_of_times
 from loader_service.catalog.videos.beside.fields_beside import single_part
 from loader_service.catalog.videos.bounds.bounds_by_name import are_bounds_apart
 from loader_service.catalog.videos.episodes import Episode, Found, found_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from loader_service.catalog.hdf5.tree import in_groups
 from loader_service.catalog.inner_paths import basename_of, grouped, parent_of
-from loader_service.catalog.natural import are_dates, are_days, are_seconds, are_times
+from loader_service.catalog.natural import are_moments
 from loader_service.catalog.sides import common_shape
 from loader_service.catalog.videos.episodes import pattern_in
 from loader_service.catalog.videos.numbered import kind_of_frames
@@ -14,14 +14,9 @@ from loader_service.catalog.videos.readings import Reading
 from loader_service.schema import SchemaField
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from loader_service.catalog.hdf5.tree import DatasetInfo
-
-
-def are_moments(names: Collection[str]) -> bool:
-    """Tell whether names are times, or dates, of one recording."""
-    return any(told(list(names)) for told in (are_times, are_seconds, are_dates, are_days))
 
 
 def videos_of_times(arrays: Sequence[DatasetInfo], groups: Sequence[str]) -> list[Reading]:
